@@ -1,0 +1,41 @@
+// Contractions: matmul and conv2d.
+#pragma once
+
+#include <plait/lang/collectives.hpp>
+
+namespace plait {
+
+/// Marks an operand of matmul as transposed in its last two dimensions.
+template <bool A, bool B>
+struct transposed_t {};
+inline constexpr transposed_t<true, false> transposed_a{};
+inline constexpr transposed_t<false, true> transposed_b{};
+inline constexpr transposed_t<true, true> transposed_both{};
+
+/// Matrix product: [..., M, K] x [..., K, N] -> [..., M, N]; leading dimensions broadcast; f16 and bf16 accumulate in
+/// f32. Contracting a dimension that is sliced on both sides gives each rank a partial sum (local); other slices stay.
+template <expression A, expression B, bool TransposeA = false, bool TransposeB = false>
+constexpr detail::made<op::matmul, reduction::sum, 0, TransposeA, TransposeB, A, B> matmul(
+    A, B, transposed_t<TransposeA, TransposeB> = {})
+{
+    return {};
+}
+
+template <int Number>
+struct stride_t {};
+template <int Number>
+inline constexpr stride_t<Number> stride{};
+template <int Number>
+struct padding_t {};
+template <int Number>
+inline constexpr padding_t<Number> padding{};
+
+/// 2-D cross-correlation: x[N, C, H, W], w[K, C, R, S] -> [N, K, (H + 2 padding - R) / stride + 1, likewise].
+template <expression X, expression W, int Stride = 1, int Padding = 0>
+constexpr detail::made<op::conv2d, reduction::sum, 0, Stride, Padding, X, W> conv2d(
+    X, W, stride_t<Stride> = {}, padding_t<Padding> = {})
+{
+    return {};
+}
+
+}  // namespace plait

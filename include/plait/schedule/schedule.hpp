@@ -1,0 +1,7 @@
+// All transformations.
+#pragma once
+
+#include <plait/schedule/as_slice.hpp>
+#include <plait/schedule/fuse.hpp>
+#include <plait/schedule/reorder.hpp>
+#include <plait/schedule/split.hpp>
