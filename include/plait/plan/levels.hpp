@@ -1,0 +1,93 @@
+// When each node can run: levels, from which passes are made.
+#pragma once
+
+#include <plait/plan/plan.hpp>
+
+namespace plait::detail {
+
+/// What a node is to the planner.
+constexpr bool is_point(op k) { return is_elementwise(k) || k == op::slice || k == op::update; }
+/// A collective that a pass reads through: its operand lies in memory, its result in registers.
+constexpr bool reads_peers(op k)
+{
+    return k == op::all_reduce || k == op::reduce_scatter || k == op::reduce_to_root || k == op::broadcast ||
+           k == op::scatter;
+}
+/// A collective that a pass writes through.
+constexpr bool writes_peers(op k) { return k == op::all_gather || k == op::gather; }
+
+/// Levels: a value is available to passes from `available` on; it is made at `level`.
+template <class Graph>
+struct levels {
+    const Graph& g;
+    int level[Graph::node_capacity]{};
+    int value[Graph::node_capacity]{};  // the node whose value this node's is: through updates and slices
+
+    constexpr explicit levels(const Graph& graph) : g(graph)
+    {
+        for (int i = 0; i < g.size; ++i) {
+            value[i] = i;
+            if (g[i].kind == op::slice) { value[i] = value[g[i].args[0]]; }
+            if (g[i].kind == op::update) {
+                const int v = value[g[i].args[1]];
+                if (g[v].type == g[i].type && g[v].dims == g[i].dims) { value[i] = v; }
+            }
+        }
+        for (int i = 0; i < g.size; ++i) { level[i] = earliest(i); }
+        for (int i = g.size - 1; i >= 0; --i) { sink(i); }
+    }
+
+    /// The first level whose passes can use node i.
+    [[nodiscard]] constexpr int available(int i) const
+    {
+        const int v = value[i];
+        const node& n = g[v];
+        if (is_leaf(n.kind)) { return 0; }
+        if (is_point(n.kind)) { return level[v]; }
+        if (reads_peers(n.kind) && n.fused) { return level[v]; }
+        return level[v] + 1;
+    }
+    /// The first level whose passes find node i in memory.
+    [[nodiscard]] constexpr int in_memory(int i) const
+    {
+        const int v = value[i];
+        const bool registers = is_point(g[v].kind) || (reads_peers(g[v].kind) && g[v].fused);
+        return registers ? level[v] + 1 : available(i);
+    }
+
+  private:
+    [[nodiscard]] constexpr int earliest(int i) const
+    {
+        const node& n = g[i];
+        if (is_leaf(n.kind)) { return 0; }
+        if (is_collective(n.kind)) {
+            const bool same_pass = writes_peers(n.kind) && n.fused;
+            return same_pass ? available(n.args[0]) : in_memory(n.args[0]);
+        }
+        int latest = 0;
+        for (int a = n.kind == op::update ? 1 : 0; a < n.n_args; ++a) {
+            const int at = available(n.args[a]);
+            latest = at > latest ? at : latest;
+        }
+        return latest;
+    }
+
+    /// Moves an elementwise node that nothing stores to the level where it is first used, so that it stays in registers.
+    constexpr void sink(int i)
+    {
+        if (!is_elementwise(g[i].kind)) { return; }
+        int first_use = -1;
+        for (int j = i + 1; j < g.size; ++j) {
+            for (int a = 0; a < g[j].n_args; ++a) {
+                if (value[g[j].args[a]] != i) { continue; }
+                if (g[j].kind == op::slice) { continue; }  // its consumers have the same value
+                const bool from_memory = is_collective(g[j].kind) && !(writes_peers(g[j].kind) && g[j].fused);
+                const int use = g[j].kind == op::update ? level[i] : from_memory ? level[j] - 1 : level[j];
+                first_use = first_use < 0 || use < first_use ? use : first_use;
+            }
+        }
+        if (first_use > level[i]) { level[i] = first_use; }
+    }
+};
+
+}  // namespace plait::detail

@@ -1,0 +1,322 @@
+// From a scheduled graph to its plan: slots, passes level by level, barriers.
+#pragma once
+
+#include <plait/plan/build_pass.hpp>
+
+namespace plait {
+namespace detail {
+
+template <class Graph>
+struct planner {
+    const Graph& g;
+    levels<Graph> when;
+    placement<Graph> where{};
+    program_plan plan{};
+
+    constexpr explicit planner(const Graph& graph) : g(graph), when(graph) {}
+
+    /// Whether value v is only ever in registers unless someone needs it in memory.
+    constexpr bool in_registers(int v) const
+    {
+        return is_point(g[v].kind) || (reads_peers(g[v].kind) && g[v].fused);
+    }
+    constexpr bool same_shape(int a, int b) const
+    {
+        if (g[a].dims != g[b].dims) { return false; }
+        for (int d = 0; d < g[a].dims; ++d) {
+            if (g[a].shape[d] != g[b].shape[d]) { return false; }
+        }
+        return true;
+    }
+
+    /// Whether value v must be in memory for some consumer. Small values are computed again where they are broadcast.
+    constexpr bool needed_in_memory(int v) const
+    {
+        for (int j = 0; j < g.size; ++j) {
+            const node& n = g[j];
+            if (n.kind == op::update || n.kind == op::slice) { continue; }
+            for (int a = 0; a < n.n_args; ++a) {
+                if (when.value[n.args[a]] != v) { continue; }
+                const bool through_memory = is_collective(n.kind) && !(writes_peers(n.kind) && n.fused);
+                if (through_memory) { return true; }
+                if (when.level[j] > when.level[v] && (same_shape(j, v) || is_reduction(n.kind))) { return true; }
+            }
+        }
+        return false;
+    }
+    /// Whether an update stores value v straight into its tensor.
+    constexpr bool stored_by(int u, int v) const
+    {
+        return g[u].kind == op::update && when.value[u] == v && u != v && !where.deferred[u];
+    }
+
+    constexpr void place()
+    {
+        for (int i = 0; i < g.size; ++i) {
+            where.slot_of[i] = -1;
+            if (g[i].kind != op::tensor) { continue; }
+            where.slot_of[i] = plan.n_slots;
+            plan.slots[plan.n_slots].node = i;
+            plan.slots[plan.n_slots++].is_tensor = true;
+        }
+        for (int v = 0; v < g.size; ++v) {
+            if (is_leaf(g[v].kind) || when.value[v] != v) { continue; }
+            for (int u = 0; u < g.size && where.slot_of[v] < 0; ++u) {
+                if (stored_by(u, v)) { where.slot_of[v] = where.slot_of[g[u].args[0]]; }
+            }
+            bool waits = false;
+            for (int u = 0; u < g.size; ++u) {
+                waits = waits || (g[u].kind == op::update && where.deferred[u] && when.value[u] == v && u != v);
+            }
+            const bool needs_slot = !in_registers(v) || waits || needed_in_memory(v);
+            if (where.slot_of[v] >= 0 || !needs_slot || g[v].kind == op::update) { continue; }
+            where.slot_of[v] = plan.n_slots;
+            plan.slots[plan.n_slots++].node = v;
+        }
+    }
+
+    /// Stores value v in its slot and in the tensors of all its updates.
+    constexpr void store_all(pass_builder<Graph>& b, int v, destination to, int root, bool reduces)
+    {
+        b.store(v, where.slot_of[v], to, root, reduces);
+        for (int u = 0; u < g.size; ++u) {
+            const bool other = stored_by(u, v) && where.slot_of[g[u].args[0]] != where.slot_of[v];
+            if (other) { b.store(v, where.slot_of[g[u].args[0]], to, root, reduces); }
+        }
+    }
+
+    constexpr pass_plan& new_pass(pass_kind kind, int space, int slice_dim, int level)
+    {
+        pass_plan& p = plan.passes[plan.n_passes++];
+        p.kind = kind;
+        p.space = space;
+        p.slice_dim = slice_dim;
+        p.level = level;
+        return p;
+    }
+
+    constexpr void unfused_collective(int c, int level)
+    {
+        const node& n = g[c];
+        const int operand_value = when.value[n.args[0]];
+        const bool gathers = writes_peers(n.kind);
+        const pass_kind kind = n.kind == op::all_reduce   ? pass_kind::all_reduce
+                               : n.kind == op::all_to_all ? pass_kind::all_to_all
+                                                          : pass_kind::map;
+        const int space = gathers ? operand_value : c;
+        pass_plan& p = new_pass(kind, space, g[space].layout == layout_kind::sliced ? g[space].slice_dim : -1, level);
+        pass_builder<Graph> b{g, when, where, plan, p};
+        if (kind == pass_kind::all_to_all) {
+            b.need(operand_value);
+            p.operands[0].from = source::peer_parts;
+            plan.slots[p.operands[0].slot].peers_touch = true;
+            p.operands[0].node = c;
+            store_all(b, c, destination::own, 0, false);
+        } else if (gathers) {
+            b.need(operand_value);
+            p.operands[0].node = c;  // what is stored is the collective's value
+            store_all(b, c, n.kind == op::gather ? destination::root : destination::all_ranks, n.attrs.a, false);
+        } else {
+            b.peers(c);
+            store_all(b, c, kind == pass_kind::all_reduce ? destination::all_ranks : destination::own, 0, false);
+        }
+    }
+
+    /// What a pass over elements must produce: -1 or the node whose shape is its space.
+    constexpr int root_space(int i, int level) const
+    {
+        const node& n = g[i];
+        if (n.kind == op::update && when.value[i] == i) {
+            return !where.deferred[i] && when.level[i] == level ? i : -1;
+        }
+        if (when.value[i] != i || when.level[i] != level) { return -1; }
+        if (in_registers(i)) { return where.slot_of[i] >= 0 ? i : -1; }
+        const bool whole = n.kind == op::reduce_per_tensor ||
+                           (n.kind == op::reduce && n.attrs.axis == attributes::all_axes);
+        if (whole || (writes_peers(n.kind) && n.fused)) { return n.args[0]; }
+        return -1;
+    }
+    constexpr bool same_space(int a, int b) const
+    {
+        const int slice_a = g[a].layout == layout_kind::sliced ? g[a].slice_dim : -1;
+        const int slice_b = g[b].layout == layout_kind::sliced ? g[b].slice_dim : -1;
+        return same_shape(a, b) && slice_a == slice_b;
+    }
+
+    constexpr void element_pass(int space, int level, const bool (&is_root)[Graph::node_capacity])
+    {
+        const int slice = g[space].layout == layout_kind::sliced ? g[space].slice_dim : -1;
+        pass_plan& p = new_pass(pass_kind::map, space, slice, level);
+        pass_builder<Graph> b{g, when, where, plan, p};
+        for (int i = 0; i < g.size; ++i) {
+            if (is_root[i]) { b.need(in_registers(i) ? i : g[i].args[0]); }
+        }
+        for (int i = 0; i < g.size; ++i) {
+            if (!is_root[i]) { continue; }
+            if (g[i].kind == op::update) {
+                b.store(i, where.slot_of[g[i].args[0]], destination::own, 0, false);
+            } else if (in_registers(i)) {
+                store_all(b, i, destination::own, 0, false);
+            } else if (is_reduction(g[i].kind)) {
+                store_all(b, i, destination::own, 0, true);
+            } else {
+                p.fused = true;
+                store_all(b, i, g[i].kind == op::gather ? destination::root : destination::all_ranks, g[i].attrs.a, false);
+            }
+        }
+    }
+
+    constexpr void make_level(int level)
+    {
+        for (int i = 0; i < g.size; ++i) {
+            if (when.level[i] != level || when.value[i] != i) { continue; }
+            const bool through_memory = is_collective(g[i].kind) && !g[i].fused;
+            if (through_memory) { unfused_collective(i, level); }
+            if (g[i].kind == op::reduce && g[i].attrs.axis != attributes::all_axes) {
+                const int space = g[i].args[0];
+                const bool sliced = g[space].layout == layout_kind::sliced;
+                pass_plan& p = new_pass(pass_kind::reduce_axis, space, sliced ? g[space].slice_dim : -1, level);
+                pass_builder<Graph> b{g, when, where, plan, p};
+                b.need(space);
+                store_all(b, i, destination::own, 0, true);
+            }
+        }
+        bool done[Graph::node_capacity]{};
+        for (int i = 0; i < g.size; ++i) {
+            const int space = done[i] ? -1 : root_space(i, level);
+            if (space < 0) { continue; }
+            bool roots[Graph::node_capacity]{};
+            for (int j = i; j < g.size; ++j) {
+                const int other = done[j] ? -1 : root_space(j, level);
+                if (other >= 0 && same_space(space, other)) { done[j] = roots[j] = true; }
+            }
+            element_pass(space, level, roots);
+        }
+    }
+
+    /// Updates that had to wait: from workspace into their tensors.
+    constexpr void late_updates(int level)
+    {
+        for (int u = 0; u < g.size; ++u) {
+            if (!where.deferred[u]) { continue; }
+            const bool sliced = g[u].layout == layout_kind::sliced;
+            pass_plan& p = new_pass(pass_kind::map, u, sliced ? g[u].slice_dim : -1, level);
+            pass_builder<Graph> b{g, when, where, plan, p};
+            b.need(u == when.value[u] ? g[u].args[1] : u);
+            if (u == when.value[u]) { p.steps[p.n_steps++] = u; }
+            b.store(when.value[u], where.slot_of[g[u].args[0]], destination::own, 0, false);
+        }
+    }
+
+    /// Finds an update that overwrites a tensor before its last reader, and defers it.
+    constexpr bool defer_one()
+    {
+        for (int i = 0; i < plan.n_passes; ++i) {
+            for (int r = 0; r < plan.passes[i].n_results; ++r) {
+                const pass_result& result = plan.passes[i].results[r];
+                if (!plan.slots[result.slot].is_tensor) { continue; }
+                const int t = plan.slots[result.slot].node;
+                for (int j = i; j < plan.n_passes; ++j) {
+                    for (int o = 0; o < plan.passes[j].n_operands; ++o) {
+                        const pass_operand& operand = plan.passes[j].operands[o];
+                        const bool from_peers = operand.slot == result.slot && operand.from != source::own;
+                        const bool reads_old = operand.slot == result.slot && (operand.node == t || from_peers);
+                        if (!reads_old || (j == i && !from_peers && plan.passes[i].kind == pass_kind::map)) { continue; }
+                        for (int u = 0; u < g.size; ++u) {
+                            if (g[u].kind == op::update && g[u].args[0] == t && !where.deferred[u]) {
+                                where.deferred[u] = true;
+                                return true;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        return false;
+    }
+
+    constexpr void place_barriers()
+    {
+        bool read[max_slots]{};          // by this rank's passes
+        bool written[max_slots]{};
+        bool peers_read[max_slots]{};
+        bool peers_wrote[max_slots]{};
+        bool any_peers = false;
+        for (int i = 0; i < plan.n_passes; ++i) {
+            pass_plan& p = plan.passes[i];
+            for (int o = 0; o < p.n_operands; ++o) {
+                const int s = p.operands[o].slot;
+                if (s < 0) { continue; }
+                const bool own = p.operands[o].from == source::own;
+                p.barrier_before = p.barrier_before || peers_wrote[s] || (!own && written[s]);
+            }
+            for (int r = 0; r < p.n_results; ++r) {
+                const int s = p.results[r].slot;
+                const bool own = p.results[r].to == destination::own;
+                p.barrier_before = p.barrier_before || peers_read[s] || peers_wrote[s] || (!own && (read[s] || written[s]));
+            }
+            if (p.barrier_before) {
+                for (int s = 0; s < plan.n_slots; ++s) { read[s] = written[s] = peers_read[s] = peers_wrote[s] = false; }
+                any_peers = false;
+            }
+            for (int o = 0; o < p.n_operands; ++o) {
+                const int s = p.operands[o].slot;
+                if (s < 0) { continue; }
+                (p.operands[o].from == source::own ? read[s] : peers_read[s]) = true;
+                any_peers = any_peers || p.operands[o].from != source::own;
+            }
+            for (int r = 0; r < p.n_results; ++r) {
+                written[p.results[r].slot] = true;
+                if (p.results[r].to != destination::own) { any_peers = peers_wrote[p.results[r].slot] = true; }
+            }
+        }
+        plan.barrier_after = any_peers;
+    }
+
+    constexpr bool has_kernels()
+    {
+        for (int i = 0; i < g.size; ++i) {
+            const op k = g[i].kind;
+            bool missing = k == op::matmul || k == op::conv2d || k == op::send;
+            for (int a = 1; a < g[i].n_args && k == op::dropout; ++a) {
+                const op argument = g[g[i].args[a]].kind;
+                missing = missing || (argument != op::constant && argument != op::scalar);
+            }
+            if (missing) {
+                plan.violated = rule::no_kernel;
+                plan.why << g.type_of(i) << ": " << name_of(k) << " on the host";
+                return false;
+            }
+        }
+        return true;
+    }
+
+    constexpr void run()
+    {
+        if (!has_kernels()) { return; }
+        do {
+            plan.n_slots = plan.n_passes = 0;
+            for (slot& s : plan.slots) { s = slot{}; }
+            for (pass_plan& p : plan.passes) { p = pass_plan{}; }
+            place();
+            int last = 0;
+            for (int i = 0; i < g.size; ++i) { last = when.level[i] > last ? when.level[i] : last; }
+            for (int level = 0; level <= last; ++level) { make_level(level); }
+            late_updates(last + 1);
+        } while (defer_one());
+        place_barriers();
+    }
+};
+
+}  // namespace detail
+
+/// The plan of a scheduled graph for the host.
+template <int N, int S, int O>
+constexpr program_plan make_plan(const graph<N, S, O>& g)
+{
+    detail::planner<graph<N, S, O>> p{g};
+    p.run();
+    return p.plan;
+}
+
+}  // namespace plait
