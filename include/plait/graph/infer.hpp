@@ -68,9 +68,10 @@ constexpr inferred join(value_type result, const value_type& b, int i)
         const extent one{1, {}, false};
         const extent ea = d < shift_a ? one : result.shape[d - shift_a];
         const extent eb = d < shift_b ? one : b.shape[d - shift_b];
-        if (ea == eb || eb.is_one() || tensors_of(eb, ea)) {
+        const bool vectors = result.dims == 1 && b.dims == 1;
+        if (ea == eb || eb.is_one() || (vectors && tensors_of(eb, ea))) {
             joined.shape[d] = ea;
-        } else if (ea.is_one() || tensors_of(ea, eb)) {
+        } else if (ea.is_one() || (vectors && tensors_of(ea, eb))) {
             joined.shape[d] = eb;
         } else {
             return refuse(rule::shape_mix, 0, i);

@@ -1,17 +1,11 @@
 // label, update, program: naming operations, writing tensors, and the whole as one graph value.
 #pragma once
 
-#include <plait/graph/print.hpp>
+#include <plait/graph/program.hpp>
 #include <plait/lang/composite.hpp>
 #include <plait/lang/flatten.hpp>
 
 namespace plait {
-
-/// A program, scheduled or not: its graph is in its type. `adam | split<"avg">` gives another one.
-template <auto Graph>
-struct program_t {
-    static constexpr const auto& graph = Graph;
-};
 
 namespace detail {
 
@@ -157,11 +151,5 @@ program(Outputs...)
 {
     return {};
 }
-
-/// A program as text, and in the DOT language: its graph's.
-template <auto Graph>
-std::string print(program_t<Graph>) { return print(Graph); }
-template <auto Graph>
-std::string to_dot(program_t<Graph>) { return to_dot(Graph); }
 
 }  // namespace plait

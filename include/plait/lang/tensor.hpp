@@ -3,15 +3,22 @@
 
 #include <plait/lang/literals.hpp>
 
+#include <concepts>
 #include <cstdint>
 
 namespace plait {
+
+struct partition;
 
 /// A named extent whose number is bound when the program runs: equal names are equal numbers.
 template <fixed_string Name>
 struct dim_t {
     static constexpr extent value{0, Name.view(), false};
     static constexpr fixed_string name = Name;
+    /// Gives the dimension its number for a run, or the counts of the tensors that make it up. See run/binding.hpp.
+    template <std::integral I>
+    constexpr auto operator=(I number) const;
+    constexpr auto operator=(const partition& counts) const;
 };
 template <fixed_string Name>
 inline constexpr dim_t<Name> dim{};

@@ -1,0 +1,6 @@
+// All of plait.
+#pragma once
+
+#include <plait/fabric/threads.hpp>
+#include <plait/run/executable.hpp>
+#include <plait/schedule/schedule.hpp>

@@ -1,0 +1,53 @@
+// all_to_all on the host: each rank fetches its new slice from the old slices of all ranks.
+#pragma once
+
+#include <plait/target/host/pass_context.hpp>
+
+namespace plait::host {
+
+inline void run_all_to_all(const pass_context& c)
+{
+    const pass_operand& o = c.pass.operands[0];
+    const int to = c.pass.results[0].slot;
+    const node& in = c.slot_node(o.slot);  // sliced along in.slice_dim
+    const node& out = c.slot_node(to);     // sliced along out.slice_dim
+    const int ranks = c.args.ranks();
+    const int me = c.args.rank();
+    std::int64_t extent[max_dims]{};
+    for (int d = 0; d < in.dims; ++d) { extent[d] = c.args.extent_of(in.shape[d]); }
+    const slice_range mine = slice_of(extent[out.slice_dim], me, ranks);
+    for (int peer = 0; peer < ranks; ++peer) {
+        const slice_range theirs = slice_of(extent[in.slice_dim], peer, ranks);
+        // The block that both hold: their part of the old dimension, my part of the new one.
+        std::int64_t block[max_dims]{};
+        std::int64_t stride_in[max_dims]{};
+        std::int64_t stride_out[max_dims]{};
+        std::int64_t in_size = 1;
+        std::int64_t out_size = 1;
+        for (int d = in.dims - 1; d >= 0; --d) {
+            block[d] = d == in.slice_dim ? theirs.count : d == out.slice_dim ? mine.count : extent[d];
+            stride_in[d] = in_size;
+            stride_out[d] = out_size;
+            in_size *= d == in.slice_dim ? theirs.count : extent[d];
+            out_size *= d == out.slice_dim ? mine.count : extent[d];
+        }
+        std::int64_t lines = 1;
+        for (int d = 0; d + 1 < in.dims; ++d) { lines *= block[d]; }
+        const std::int64_t length = block[in.dims - 1];
+        if (length == 0) { continue; }
+        for (std::int64_t line = 0; line < lines; ++line) {
+            std::int64_t from_offset = mine.begin * stride_in[out.slice_dim];
+            std::int64_t to_offset = theirs.begin * stride_out[in.slice_dim];
+            std::int64_t rest = line;
+            for (int d = in.dims - 2; d >= 0; --d) {
+                from_offset += rest % block[d] * stride_in[d];
+                to_offset += rest % block[d] * stride_out[d];
+                rest /= block[d];
+            }
+            std::memcpy(c.address(to, me, to_offset, 0), c.address(o.slot, peer, from_offset, 0),
+                        static_cast<std::size_t>(length) * size_of(in.type));
+        }
+    }
+}
+
+}  // namespace plait::host
