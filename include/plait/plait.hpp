@@ -2,5 +2,7 @@
 #pragma once
 
 #include <plait/fabric/threads.hpp>
+#include <plait/optim/lamb.hpp>
+#include <plait/optim/sgd.hpp>
 #include <plait/run/executable.hpp>
 #include <plait/schedule/schedule.hpp>

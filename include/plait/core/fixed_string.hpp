@@ -82,4 +82,14 @@ constexpr std::uint64_t hash(std::string_view s, std::uint64_t seed = 0xcbf29ce4
     return seed;
 }
 
+namespace detail {
+/// A hash of a hash and one more number.
+constexpr std::uint64_t mix(std::uint64_t seed, std::uint64_t value)
+{
+    seed ^= value + 0x9e3779b97f4a7c15U + (seed << 6U) + (seed >> 2U);
+    seed = (seed ^ (seed >> 30U)) * 0xbf58476d1ce4e5b9U;
+    return seed ^ (seed >> 27U);
+}
+}  // namespace detail
+
 }  // namespace plait

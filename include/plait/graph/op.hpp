@@ -1,6 +1,8 @@
 // The operations of plait's graphs and their static facts.
 #pragma once
 
+#include <plait/core/fixed_string.hpp>
+
 #include <cstdint>
 #include <string_view>
 
@@ -71,5 +73,14 @@ struct attributes {
     int b = 0;
     constexpr bool operator==(const attributes&) const = default;
 };
+
+namespace detail {
+constexpr std::uint64_t mix(std::uint64_t seed, const attributes& a)
+{
+    seed = mix(seed, static_cast<std::uint64_t>(a.combine));
+    seed = mix(seed, static_cast<std::uint64_t>(a.axis));
+    return mix(mix(seed, static_cast<std::uint64_t>(a.a)), static_cast<std::uint64_t>(a.b));
+}
+}  // namespace detail
 
 }  // namespace plait

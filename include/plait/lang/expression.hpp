@@ -74,19 +74,6 @@ struct intern {
     using type = operation_t<Operation::info.id>;
 };
 
-constexpr std::uint64_t mix(std::uint64_t seed, std::uint64_t value)
-{
-    seed ^= value + 0x9e3779b97f4a7c15U + (seed << 6U) + (seed >> 2U);
-    seed = (seed ^ (seed >> 30U)) * 0xbf58476d1ce4e5b9U;
-    return seed ^ (seed >> 27U);
-}
-constexpr std::uint64_t mix(std::uint64_t seed, const attributes& a)
-{
-    seed = mix(seed, static_cast<std::uint64_t>(a.combine));
-    seed = mix(seed, static_cast<std::uint64_t>(a.axis));
-    return mix(mix(seed, static_cast<std::uint64_t>(a.a)), static_cast<std::uint64_t>(a.b));
-}
-
 template <op Kind, attributes Attrs, class... Args>
 struct inference {
     static constexpr value_type types[] = {Args::type...};

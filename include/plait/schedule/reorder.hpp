@@ -7,8 +7,9 @@ namespace plait {
 namespace detail {
 
 /// @pre `label` names an all_gather or a send, and something that consumes it can be computed before it.
-/// @post elementwise operations, reductions (which gain a small all_reduce) and sends work on slices; every replicated
-/// result that is still needed has one all_gather.
+/// @post elementwise operations, reductions (which gain a small all_reduce) and sends work on slices, and so do
+/// reductions of other replicated values of the same shape; every replicated result that is still needed has one
+/// all_gather.
 template <class Graph>
 constexpr scheduled<roomy<Graph>> reorder_graph(const Graph& old, std::string_view label)
 {
@@ -31,7 +32,7 @@ constexpr scheduled<roomy<Graph>> reorder_graph(const Graph& old, std::string_vi
         if (is_target(i) && n.kind == s.collective.kind && s.whole[n.args[0]] >= 0) {
             s.early[i] = s.whole[n.args[0]];
         } else if (!s.has_early_operand(n)) {
-            s.keep(i);
+            if (s.collective.kind != op::all_gather || !s.reduce_slices(i, target)) { s.keep(i); }
         } else if (n.kind == op::update) {
             s.early[i] = s.early[n.args[1]];  // who reads the new value can read its slice
             s.keep(i);

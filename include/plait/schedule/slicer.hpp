@@ -92,6 +92,29 @@ struct slicer {
         return true;
     }
 
+    /// Reduces a replicated value of the shape of node `like` slice by slice, as reductions of gathered values are: the
+    /// norm of the parameters beside that of their gradient. Long sums have the same bits either way.
+    constexpr bool reduce_slices(int i, int like)
+    {
+        const node& n = old[i];
+        const bool all = n.kind == op::reduce_per_tensor || (n.kind == op::reduce && n.attrs.axis == attributes::all_axes);
+        if (!all || old[n.args[0]].layout != layout_kind::replicated || !same_shape(n.args[0], like)) { return false; }
+        attributes along;
+        along.axis = old[old[like].args[0]].slice_dim;
+        const int args[max_args] = {g().add_op(op::slice, along, need_whole(n.args[0])), -1, -1};
+        const int part = g().add_like(n, args, g().try_infer(n, args).type);
+        attributes combine;
+        combine.combine = n.attrs.combine == reduction::mean ? reduction::sum : n.attrs.combine;
+        whole[i] = g().add_op(op::all_reduce, combine, part);
+        return true;
+    }
+    constexpr bool same_shape(int a, int b) const
+    {
+        bool same = old[a].dims == old[b].dims && old[a].dims > 0;
+        for (int d = 0; same && d < old[a].dims; ++d) { same = old[a].shape[d] == old[b].shape[d]; }
+        return same;
+    }
+
     constexpr void finish()
     {
         for (int o = 0; o < old.n_outputs; ++o) { g().outputs[o] = whole[old.outputs[o]]; }

@@ -1,0 +1,82 @@
+// Runs a function on n ranks, each a thread of this process.
+#pragma once
+
+#include <plait/core/error.hpp>
+#include <plait/fabric/communicator.hpp>
+#include <plait/fabric/group.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace plait {
+namespace detail {
+
+/// What the exception being handled says, for quoting in another error.
+inline std::string text_of_current_exception()
+{
+    try {
+        throw;
+    } catch (const error& e) {
+        return std::string(e.what()).substr(std::string_view("plait: ").size());  // the quoting error says it again
+    } catch (const std::exception& e) {
+        return e.what();
+    } catch (...) {
+        return "an exception that is no std::exception";
+    }
+}
+
+}  // namespace detail
+
+namespace threads {
+
+/// Calls `f(comm)` once per rank, at the same time, with each rank's thread_communicator; rank 0 runs on the calling
+/// thread. Returns when all ranks have. `n` may exceed the number of cores.
+///
+/// If a rank throws, the others stop at their current or next wait, and the exception of the rank that failed FIRST is
+/// rethrown here with its type. Throws plait::error "rank R failed: what" if a rank called `fail` without throwing, and
+/// if n < 1.
+template <class F>
+    requires std::invocable<F&, thread_communicator&>
+void run(int n, F&& f, std::chrono::nanoseconds deadline = default_deadline)
+{
+    thread_group group(n, deadline);
+    std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(n));
+    const auto note_failure = [&](int rank) {
+        thrown[static_cast<std::size_t>(rank)] = std::current_exception();
+        group.fail(rank, detail::text_of_current_exception());
+    };
+    const auto work = [&](int rank) noexcept {
+        try {
+            thread_communicator comm = group.communicator(rank);
+            f(comm);
+        } catch (...) {
+            note_failure(rank);
+        }
+    };
+
+    std::vector<std::thread> others;
+    others.reserve(static_cast<std::size_t>(n - 1));
+    int rank = 1;
+    try {
+        for (; rank < n; ++rank) { others.emplace_back(work, rank); }
+    } catch (...) {
+        note_failure(rank);  // no thread for this rank: the ranks already running must not wait for it
+    }
+    work(0);
+    for (std::thread& t : others) { t.join(); }
+
+    if (group.failed()) {
+        const std::exception_ptr root = thrown[static_cast<std::size_t>(group.first_failed())];
+        if (root) { std::rethrow_exception(root); }
+        throw error(group.failure());
+    }
+}
+
+}  // namespace threads
+}  // namespace plait
