@@ -1,0 +1,25 @@
+# Which compilers are supported, and what is said about the others.
+cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/../../cmake/plait-compiler.cmake)
+
+function(expect id version found)  # found: as the refusal names it; empty when the compiler is supported
+    plait_compiler_problem(problem "${id}" "${version}")
+    set(refusal "plait: found ${found}, but plait needs g++ 12 or later or clang++ 16 or later;")
+    string(FIND "${problem}" "${refusal}" at)
+    if(found AND NOT at EQUAL 0 OR NOT found AND problem)
+        message(FATAL_ERROR "${id} ${version}: expected \"${found}\", got \"${problem}\"")
+    endif()
+endfunction()
+
+expect(GNU 12 "")
+expect(GNU 12.2.0 "")
+expect(GNU 100.1 "")
+expect(GNU 11.4.0 "g++ 11.4.0")
+expect(GNU 9.4.0 "g++ 9.4.0")
+expect(Clang 16 "")
+expect(Clang 16.0.6 "")
+expect(Clang 15.0.7 "clang++ 15.0.7")
+expect(Clang 9.0.1 "clang++ 9.0.1")
+expect(AppleClang 17.0.0 "AppleClang 17.0.0")
+expect(MSVC 19.40 "MSVC 19.40")
+expect("" "" "no known C++ compiler")

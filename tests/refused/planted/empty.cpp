@@ -1,0 +1,2 @@
+// Planted: no case at all.
+#include "positive.hpp"

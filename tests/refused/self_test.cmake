@@ -1,0 +1,30 @@
+# Tests refused.cmake: planted mistakes must be reported, each as what it is.
+cmake_minimum_required(VERSION 3.25)
+
+set(failed 0)
+function(expect file exit_code message)
+    execute_process(COMMAND ${CMAKE_COMMAND} -D KIND=${KIND} -D COMPILER=${COMPILER} -D INCLUDE=${CMAKE_CURRENT_LIST_DIR}
+                            -D FILE=${CMAKE_CURRENT_LIST_DIR}/planted/${file} -P ${CMAKE_CURRENT_LIST_DIR}/refused.cmake
+                    RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+    if(NOT code STREQUAL exit_code OR NOT output MATCHES "${message}")
+        message(NOTICE "planted/${file}: expected exit code ${exit_code} and \"${message}\", got ${code} and\n${output}")
+        set(failed 1 PARENT_SCOPE)
+    endif()
+endfunction()
+
+expect(right.cpp 0 "2 refused cases")
+expect(compiles.cpp 1 "case positive: compiles, but must be refused")
+expect(typo.cpp 1 "case negative: refused for another reason")
+expect(late.cpp 1 "case negative: refused for another reason")
+expect(missing.cpp 1 "no such file")
+expect(missing_include.cpp 1 "case negative: the compiler failed")
+expect(broken.cpp 1 "must compile when no case is defined")
+expect(undescribed.cpp 1 "not those described")
+expect(unused.cpp 1 "not those described")
+expect(empty.cpp 1 "no `// refused NAME: regex`")
+if(KIND STREQUAL "g++")
+    expect(long.cpp 1 "case negative: the error takes [0-9]+ lines")
+endif()
+if(failed)
+    message(FATAL_ERROR "refused.cmake does not report what it must")
+endif()
