@@ -48,19 +48,37 @@ struct buffer_handle {
 template <class C>
 concept communicator = requires(C& comm, const C& view, void* memory, const void* record, std::size_t count, int rank,
                                 const char* where, buffer_handle handle, std::string_view what,
-                                std::chrono::nanoseconds limit) {
-    { view.rank() } -> std::same_as<int>;
-    { view.size() } -> std::same_as<int>;
+                                std::chrono::nanoseconds limit)
+{
+    {
+        view.rank()
+        } -> std::same_as<int>;
+    {
+        view.size()
+        } -> std::same_as<int>;
     comm.barrier(where);
-    { comm.exchange(record, count, where) } -> std::same_as<std::span<const void* const>>;
-    { comm.handle_of(record, count) } -> std::same_as<buffer_handle>;
-    { comm.resolve(rank, handle) } -> std::same_as<void*>;
-    { comm.allocate(count) } -> std::same_as<void*>;
-    { comm.deallocate(memory, count) } noexcept;
+    {
+        comm.exchange(record, count, where)
+        } -> std::same_as<std::span<const void* const>>;
+    {
+        comm.handle_of(record, count)
+        } -> std::same_as<buffer_handle>;
+    {
+        comm.resolve(rank, handle)
+        } -> std::same_as<void*>;
+    {
+        comm.allocate(count)
+        } -> std::same_as<void*>;
+    {
+        comm.deallocate(memory, count)
+    }
+    noexcept;
     requires std::convertible_to<decltype(comm.template symmetric<float>(count))&, std::span<float>>;
     comm.fail(what);
     comm.set_deadline(limit);
-    { view.deadline() } -> std::same_as<std::chrono::nanoseconds>;
+    {
+        view.deadline()
+        } -> std::same_as<std::chrono::nanoseconds>;
 };
 
 }  // namespace plait

@@ -75,7 +75,7 @@ class thread_group {
 
     static int checked(int size)
     {
-        if (size < 1) { throw error("a group needs at least 1 rank, not " + std::to_string(size)); }
+        if (size < 1) { throw error({"a group needs at least 1 rank, not ", size}); }
         return size;
     }
 
@@ -166,11 +166,11 @@ class thread_communicator {
     [[noreturn]] void refuse(std::size_t peer, const thread_group::posting& theirs, std::size_t bytes,
                              std::uint64_t meeting, const char* where)
     {
-        const std::string stage = "exchange '" + std::string(where) + "': rank " + std::to_string(peer);
+        const std::string stage = joined({"exchange '", where, "': rank ", peer});
         fail(theirs.meeting != meeting
-                 ? stage + " came to another meeting; all ranks must make the same calls in the same order"
-                 : stage + " shows " + std::to_string(theirs.bytes) + " bytes, rank " + std::to_string(rank_) + " " +
-                       std::to_string(bytes) + "; records must have one size");
+                 ? joined({stage, " came to another meeting; all ranks must make the same calls in the same order"})
+                 : joined({stage, " shows ", theirs.bytes, " bytes, rank ", rank_, " ", bytes,
+                           "; records must have one size"}));
         throw error(group_.failure());
     }
 
@@ -181,10 +181,8 @@ class thread_communicator {
 
 inline thread_communicator thread_group::communicator(int rank)
 {
-    if (rank < 0 || rank >= size()) {
-        throw error("there is no rank " + std::to_string(rank) + " in a group of " + std::to_string(size()));
-    }
-    if (failed()) { throw error("this group cannot be used again, make a new one: " + failure()); }
+    if (rank < 0 || rank >= size()) { throw error({"there is no rank ", rank, " in a group of ", size()}); }
+    if (failed()) { throw error({"this group cannot be used again, make a new one: ", failure()}); }
     return {*this, rank};
 }
 

@@ -26,9 +26,9 @@ inline constexpr std::size_t separation = 128;
 inline std::string text_of(std::chrono::nanoseconds d)
 {
     using namespace std::chrono_literals;
-    if (d % 1s == 0ns) { return std::to_string(d / 1s) + " s"; }
-    if (d % 1ms == 0ns) { return std::to_string(d / 1ms) + " ms"; }
-    return std::to_string(d.count()) + " ns";
+    if (d % 1s == 0ns) { return joined({d / 1s, " s"}); }
+    if (d % 1ms == 0ns) { return joined({d / 1ms, " ms"}); }
+    return joined({d.count(), " ns"});
 }
 
 /// `size` ranks meet here any number of times. One word counts all arrivals since the start, so that it needs no reset:
@@ -75,8 +75,7 @@ class rendezvous {
     /// Marks the group failed and ends all waits. Only the first call has an effect.
     void fail(int rank, std::string_view what)
     {
-        std::string text = "rank " + std::to_string(rank) + " failed: ";
-        text += what;
+        std::string text = joined({"rank ", rank, " failed: ", what});
         {
             const std::lock_guard lock(mutex_);
             if (failed()) { return; }
@@ -108,7 +107,9 @@ class rendezvous {
     void wake()
     {
         if (sleepers_.load() == 0) { return; }
-        { const std::lock_guard lock(mutex_); }  // a sleeper between its last look and its wait holds the lock
+        {
+            const std::lock_guard lock(mutex_);
+        }  // a sleeper between its last look and its wait holds the lock
         woken_.notify_all();
     }
 
@@ -135,10 +136,11 @@ class rendezvous {
     {
         std::string missing;
         for (int r = 0; r < size(); ++r) {
-            if (meetings(r) < meetings(rank)) { missing += (missing.empty() ? "" : ", ") + std::to_string(r); }
+            if (meetings(r) < meetings(rank)) { missing += joined({missing.empty() ? "" : ", ", r}); }
         }
         if (!missing.empty()) {
-            fail(rank, "waited " + text_of(at(rank).deadline) + " at '" + where + "'; not arrived: rank " + missing);
+            fail(rank,
+                 joined({"waited ", text_of(at(rank).deadline), " at '", where, "'; not arrived: rank ", missing}));
         }
         while (arrivals_.load() < complete) { std::this_thread::yield(); }  // all have come, the last is just counting
     }

@@ -4,17 +4,13 @@
 #include <chrono>
 #include <thread>
 
-#if defined(__x86_64__) || defined(__i386__)
-#include <immintrin.h>
-#endif
-
 namespace plait::detail {
 
 /// Tells the core that this thread polls: saves power and leaves the pipeline to a sibling hardware thread.
 inline void pause_core() noexcept
 {
 #if defined(__x86_64__) || defined(__i386__)
-    _mm_pause();
+    __builtin_ia32_pause();
 #elif defined(__aarch64__) || defined(__arm__)
     asm volatile("yield");
 #endif

@@ -63,7 +63,7 @@ class symmetric_buffer {
     static std::size_t checked(std::size_t n)
     {
         if (n > static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(T)) {
-            throw error("a symmetric buffer of " + std::to_string(n) + " values does not fit into memory");
+            throw error({"a symmetric buffer of ", n, " values does not fit into memory"});
         }
         return n;
     }

@@ -42,7 +42,7 @@ namespace threads {
 /// rethrown here with its type. Throws plait::error "rank R failed: what" if a rank called `fail` without throwing, and
 /// if n < 1.
 template <class F>
-    requires std::invocable<F&, thread_communicator&>
+requires std::invocable<F&, thread_communicator&>
 void run(int n, F&& f, std::chrono::nanoseconds deadline = default_deadline)
 {
     thread_group group(n, deadline);

@@ -136,11 +136,14 @@ constexpr inferred infer_elementwise(op k, const attributes& attrs, const value_
 
 /// reduce along one dimension or all: drops the dimension (or keeps it as 1). Along the sliced dimension each rank has
 /// only its own part of the result, so the result is local.
+constexpr bool can_reduce(const attributes& attrs, dtype type)
+{
+    return type != dtype::boolean && (attrs.combine != reduction::mean || !is_integer(type));
+}
+
 constexpr inferred infer_reduce(const attributes& attrs, const value_type& x)
 {
-    if (x.type == dtype::boolean || (attrs.combine == reduction::mean && is_integer(x.type))) {
-        return refuse(rule::dtype);
-    }
+    if (!can_reduce(attrs, x.type)) { return refuse(rule::dtype); }
     value_type result = x;
     if (attrs.axis == attributes::all_axes) {
         result.dims = 0;
@@ -165,12 +168,12 @@ constexpr inferred infer_reduce(const attributes& attrs, const value_type& x)
     return accept(result);
 }
 
-constexpr inferred infer_reduce_per_tensor(const value_type& x)
+constexpr inferred infer_reduce_per_tensor(const attributes& attrs, const value_type& x)
 {
     if (x.dims != 1 || x.shape[0].name.empty() || x.shape[0].per_tensor) {
         return refuse(rule::per_tensor);
     }
-    if (x.type == dtype::boolean) { return refuse(rule::dtype); }
+    if (!can_reduce(attrs, x.type)) { return refuse(rule::dtype); }
     value_type result = x;
     result.shape[0].per_tensor = true;
     if (x.is_sliced()) { result.layout = layout_kind::local; }

@@ -85,7 +85,7 @@ constexpr inferred infer(op k, attributes attrs, const value_type* args, int n)
 {
     if (n > 0) { attrs.axis = detail::wrap_axis(attrs.axis, args[0].dims); }
     inferred result = k == op::reduce              ? detail::infer_reduce(attrs, args[0])
-                      : k == op::reduce_per_tensor ? detail::infer_reduce_per_tensor(args[0])
+                      : k == op::reduce_per_tensor ? detail::infer_reduce_per_tensor(attrs, args[0])
                       : k == op::matmul            ? detail::infer_matmul(attrs, args[0], args[1])
                       : k == op::conv2d            ? detail::infer_conv2d(attrs, args[0], args[1])
                       : k == op::update            ? detail::infer_update(args[0], args[1])

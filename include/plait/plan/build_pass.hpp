@@ -8,8 +8,8 @@ namespace plait::detail {
 /// Where values lie, while passes are made.
 template <class Graph>
 struct placement {
-    int slot_of[Graph::node_capacity]{};     // of a value in memory; -1: in registers
-    bool deferred[Graph::node_capacity]{};   // an update that must wait until all passes have read the old value
+    int slot_of[Graph::node_capacity]{};    // of a value in memory; -1: in registers
+    bool deferred[Graph::node_capacity]{};  // an update that must wait until all passes have read the old value
     constexpr placement()
     {
         for (int& s : slot_of) { s = -1; }
@@ -36,11 +36,20 @@ struct pass_builder {
         const bool here = is_point(n.kind) || (reads_peers(n.kind) && n.fused);
         const bool stored = where.slot_of[v] >= 0 && (!here || when.level[v] < p.level);
         switch (n.kind) {
-        case op::tensor: operand(v, where.slot_of[v], source::own); return;
-        case op::scalar: operand(v, -1, source::scalar); return;
-        case op::constant: operand(v, -1, source::number); return;
-        case op::world_size: operand(v, -1, source::world_size); return;
-        default: break;
+            case op::tensor:
+                operand(v, where.slot_of[v], source::own);
+                return;
+            case op::scalar:
+                operand(v, -1, source::scalar);
+                return;
+            case op::constant:
+                operand(v, -1, source::number);
+                return;
+            case op::world_size:
+                operand(v, -1, source::world_size);
+                return;
+            default:
+                break;
         }
         if (stored) {
             operand(v, where.slot_of[v], source::own);
@@ -63,8 +72,8 @@ struct pass_builder {
     {
         const node& n = g[c];
         const source from = n.kind == op::broadcast || n.kind == op::scatter ? source::from_root
-                            : n.kind == op::reduce_to_root                  ? source::root_combined
-                                                                            : source::all_ranks;
+                            : n.kind == op::reduce_to_root                   ? source::root_combined
+                                                                             : source::all_ranks;
         operand(c, where.slot_of[when.value[n.args[0]]], from);
         p.operands[p.n_operands - 1].combine = n.attrs.combine;
         p.operands[p.n_operands - 1].root = n.attrs.a;

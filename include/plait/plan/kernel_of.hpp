@@ -2,7 +2,7 @@
 #pragma once
 
 #include <plait/kernels/tile.hpp>
-#include <plait/plan/make_plan.hpp>
+#include <plait/plan/lowered.hpp>
 
 namespace plait {
 namespace detail {
@@ -121,15 +121,6 @@ constexpr int result_value(const Graph& g, const pass_plan& p, const levels<Grap
 
 }  // namespace detail
 
-/// A program lowered for the host: its graph, its plan and when each node runs.
-template <class Program>
-struct lowered {
-    using graph_type = std::remove_cvref_t<decltype(Program::graph)>;
-    static constexpr graph_type graph = Program::graph;
-    static constexpr detail::levels<graph_type> when{graph};
-    static constexpr program_plan plan = make_plan(graph);
-};
-
 namespace detail {
 
 template <class L, int P, int O>
@@ -167,9 +158,9 @@ constexpr auto kernel_type(std::integer_sequence<int, O...>, std::integer_sequen
 
 /// The type of the tile kernel of pass P of a lowered program.
 template <class Lowered, int P>
-using kernel_of = decltype(detail::kernel_type<Lowered, P>(
-    std::make_integer_sequence<int, Lowered::plan.passes[P].n_operands>{},
-    std::make_integer_sequence<int, Lowered::plan.passes[P].n_steps>{},
-    std::make_integer_sequence<int, Lowered::plan.passes[P].n_results>{}));
+using kernel_of =
+    decltype(detail::kernel_type<Lowered, P>(std::make_integer_sequence<int, Lowered::plan.passes[P].n_operands>{},
+                                             std::make_integer_sequence<int, Lowered::plan.passes[P].n_steps>{},
+                                             std::make_integer_sequence<int, Lowered::plan.passes[P].n_results>{}));
 
 }  // namespace plait

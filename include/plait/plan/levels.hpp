@@ -72,7 +72,8 @@ struct levels {
         return latest;
     }
 
-    /// Moves an elementwise node that nothing stores to the level where it is first used, so that it stays in registers.
+    /// Moves an elementwise node that nothing stores to the level where it is first used, so that it stays in
+    /// registers.
     constexpr void sink(int i)
     {
         if (!is_elementwise(g[i].kind)) { return; }

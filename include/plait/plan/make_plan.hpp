@@ -16,10 +16,7 @@ struct planner {
     constexpr explicit planner(const Graph& graph) : g(graph), when(graph) {}
 
     /// Whether value v is only ever in registers unless someone needs it in memory.
-    constexpr bool in_registers(int v) const
-    {
-        return is_point(g[v].kind) || (reads_peers(g[v].kind) && g[v].fused);
-    }
+    constexpr bool in_registers(int v) const { return is_point(g[v].kind) || (reads_peers(g[v].kind) && g[v].fused); }
     constexpr bool same_shape(int a, int b) const
     {
         if (g[a].dims != g[b].dims) { return false; }
@@ -131,8 +128,8 @@ struct planner {
         }
         if (when.value[i] != i || when.level[i] != level) { return -1; }
         if (in_registers(i)) { return where.slot_of[i] >= 0 ? i : -1; }
-        const bool whole = n.kind == op::reduce_per_tensor ||
-                           (n.kind == op::reduce && n.attrs.axis == attributes::all_axes);
+        const bool whole =
+            n.kind == op::reduce_per_tensor || (n.kind == op::reduce && n.attrs.axis == attributes::all_axes);
         if (whole || (writes_peers(n.kind) && n.fused)) { return n.args[0]; }
         return -1;
     }
@@ -161,7 +158,8 @@ struct planner {
                 store_all(b, i, destination::own, 0, true);
             } else {
                 p.fused = true;
-                store_all(b, i, g[i].kind == op::gather ? destination::root : destination::all_ranks, g[i].attrs.a, false);
+                store_all(b, i, g[i].kind == op::gather ? destination::root : destination::all_ranks, g[i].attrs.a,
+                          false);
             }
         }
     }
@@ -221,7 +219,9 @@ struct planner {
                         const pass_operand& operand = plan.passes[j].operands[o];
                         const bool from_peers = operand.slot == result.slot && operand.from != source::own;
                         const bool reads_old = operand.slot == result.slot && (operand.node == t || from_peers);
-                        if (!reads_old || (j == i && !from_peers && plan.passes[i].kind == pass_kind::map)) { continue; }
+                        if (!reads_old || (j == i && !from_peers && plan.passes[i].kind == pass_kind::map)) {
+                            continue;
+                        }
                         for (int u = 0; u < g.size; ++u) {
                             if (g[u].kind == op::update && g[u].args[0] == t && !where.deferred[u]) {
                                 where.deferred[u] = true;
@@ -237,7 +237,7 @@ struct planner {
 
     constexpr void place_barriers()
     {
-        bool read[max_slots]{};          // by this rank's passes
+        bool read[max_slots]{};  // by this rank's passes
         bool written[max_slots]{};
         bool peers_read[max_slots]{};
         bool peers_wrote[max_slots]{};
@@ -253,10 +253,13 @@ struct planner {
             for (int r = 0; r < p.n_results; ++r) {
                 const int s = p.results[r].slot;
                 const bool own = p.results[r].to == destination::own;
-                p.barrier_before = p.barrier_before || peers_read[s] || peers_wrote[s] || (!own && (read[s] || written[s]));
+                p.barrier_before =
+                    p.barrier_before || peers_read[s] || peers_wrote[s] || (!own && (read[s] || written[s]));
             }
             if (p.barrier_before) {
-                for (int s = 0; s < plan.n_slots; ++s) { read[s] = written[s] = peers_read[s] = peers_wrote[s] = false; }
+                for (int s = 0; s < plan.n_slots; ++s) {
+                    read[s] = written[s] = peers_read[s] = peers_wrote[s] = false;
+                }
                 any_peers = false;
             }
             for (int o = 0; o < p.n_operands; ++o) {

@@ -27,7 +27,15 @@ struct slot {
 /// zeros elsewhere. from_root: the root's slot. peer_parts: the slices of all ranks (all_to_all).
 /// The others are no memory: a scalar argument, a number, the number of ranks, the mask of a dropout.
 enum class source : std::uint8_t {
-    own, all_ranks, root_combined, from_root, peer_parts, scalar, number, world_size, mask
+    own,
+    all_ranks,
+    root_combined,
+    from_root,
+    peer_parts,
+    scalar,
+    number,
+    world_size,
+    mask
 };
 /// Where a result goes: this rank's slot, every rank's, or the root's (zeros elsewhere).
 enum class destination : std::uint8_t { own, all_ranks, root };

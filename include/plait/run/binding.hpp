@@ -2,6 +2,7 @@
 #pragma once
 
 #include <plait/lang/tensor.hpp>
+#include <plait/plan/arguments.hpp>
 
 #include <array>
 #include <bit>
@@ -16,24 +17,20 @@
 
 namespace plait {
 
-/// One of the separate buffers that make up a scattered tensor.
-struct piece {
-    void* data = nullptr;
-    std::int64_t count = 0;
-};
-
 /// Many separate buffers, treated as one logical vector in this order, without a copy. Make it once and bind it to a
 /// tensor of one dimension: `run(g = pieces, ...)`. All scattered tensors of a dimension have the same counts.
 class scattered {
   public:
     /// From a range of contiguous ranges (std::vector<std::span<float>>, std::vector<std::vector<float>>, ...).
     template <std::ranges::input_range Buffers>
-        requires std::ranges::contiguous_range<std::ranges::range_reference_t<Buffers>>
+    requires std::ranges::contiguous_range<std::ranges::range_reference_t<Buffers>>
     explicit scattered(Buffers&& buffers)
     {
-        using element = std::remove_reference_t<std::ranges::range_reference_t<std::ranges::range_reference_t<Buffers>>>;
-        static_assert(dtype_of<element> != dtype::none, "plait: scattered: buffers of f16, bf16, float, double, bool, "
-                                                        "std::uint8_t, std::int32_t or std::int64_t");
+        using element =
+            std::remove_reference_t<std::ranges::range_reference_t<std::ranges::range_reference_t<Buffers>>>;
+        static_assert(dtype_of<element> != dtype::none,
+                      "plait: scattered: buffers of f16, bf16, float, double, bool, "
+                      "std::uint8_t, std::int32_t or std::int64_t");
         type_ = dtype_of<element>;
         read_only_ = std::is_const_v<element>;
         for (auto&& b : buffers) {
@@ -97,8 +94,9 @@ binding bind_buffer(std::string_view name, Buffer&& buffer)
         b.read_only = std::is_const_v<element>;
         b.data = const_cast<std::remove_const_t<element>*>(buffer);
     } else {
-        static_assert(contiguous_buffer<B>, "plait: bind a tensor to a contiguous range (std::span, std::vector), a "
-                                            "pointer, or a plait::scattered");
+        static_assert(contiguous_buffer<B>,
+                      "plait: bind a tensor to a contiguous range (std::span, std::vector), a "
+                      "pointer, or a plait::scattered");
         using element = std::remove_reference_t<std::ranges::range_reference_t<B>>;
         b.type = dtype_of<element>;
         b.read_only = std::is_const_v<element>;

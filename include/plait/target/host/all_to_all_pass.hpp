@@ -44,8 +44,9 @@ inline void run_all_to_all(const pass_context& c)
                 to_offset += rest % block[d] * stride_out[d];
                 rest /= block[d];
             }
-            std::memcpy(c.address(to, me, to_offset, 0), c.address(o.slot, peer, from_offset, 0),
-                        static_cast<std::size_t>(length) * size_of(in.type));
+            const auto size = static_cast<std::int64_t>(size_of(in.type));
+            std::memcpy(c.args.buffer(to).data + to_offset * size,
+                        c.args.buffer(o.slot, peer).data + from_offset * size, static_cast<std::size_t>(length * size));
         }
     }
 }

@@ -1,7 +1,7 @@
-// What a pass of the host target works with: arguments, peers' buffers, tiles.
+// What a pass of the host target works with: arguments, code, scratch memory.
 #pragma once
 
-#include <plait/target/host/accumulator.hpp>
+#include <plait/target/host/pass_functions.hpp>
 #include <plait/target/host/space.hpp>
 
 #include <vector>
@@ -11,83 +11,110 @@ namespace plait::host {
 /// Elements of a tile: small enough that all tiles of a pass stay in the first-level cache.
 inline constexpr std::int64_t tile_elements = 1024;
 
-/// Memory for the tiles of one pass, each aligned to 64 bytes; made once.
-class tile_memory {
+/// A reduction over the space of a pass, while the pass runs.
+struct reduction_state {
+    int result = 0;
+    const reducer* code = nullptr;
+    const node* of = nullptr;  // the reduction's node
+    std::int64_t tensors = 1;  // results: one, or one per tensor
+    std::size_t partials = 0;  // offset of part 0, tensor 0 in the scratch memory
+    lane_state sum{};
+};
+
+/// Memory that passes use; one per executable, so that a run allocates nothing.
+class pass_scratch {
   public:
-    tile_memory() : storage_(static_cast<std::size_t>(count) * tile_bytes + 64) {}
-    void restart() { used_ = 0; }
-    std::byte* next()
+    pass_scratch() : storage_(static_cast<std::size_t>(count) * tile_bytes + 64) {}
+
+    /// The next tile, aligned to 64 bytes. A pass starts with `restart`.
+    std::byte* next_tile()
     {
         std::byte* base = storage_.data() + (64 - reinterpret_cast<std::uintptr_t>(storage_.data()) % 64) % 64;
         return base + static_cast<std::size_t>(used_++) * tile_bytes;
     }
+    void restart() { used_ = 0; }
+    /// Room for parts of reductions.
+    std::byte* partials(std::size_t bytes)
+    {
+        if (partials_.size() < bytes) { partials_.resize(bytes); }
+        return partials_.data();
+    }
+    /// Room for one address per rank or part.
+    std::span<const std::byte*> addresses(std::size_t n)
+    {
+        if (addresses_.size() < n) { addresses_.resize(n); }
+        return std::span(addresses_).first(n);
+    }
+
+    channel channels[max_operands + max_results];  // operands, then results
+    kernels::tile_pointers pointers{};
+    std::vector<reduction_state> reductions;
 
   private:
     static constexpr int count = 2 * max_operands + max_results;
     static constexpr std::size_t tile_bytes = static_cast<std::size_t>(tile_elements) * 8;
     std::vector<std::byte> storage_;
     int used_ = 0;
-};
-
-/// The buffers of all ranks, by slot: what a pass reads and writes through.
-class peer_buffers {
-  public:
-    peer_buffers(int slots, int ranks) : ranks_(ranks), buffers_(static_cast<std::size_t>(slots * ranks)) {}
-    [[nodiscard]] bound_buffer& of(int slot, int rank) { return buffers_[static_cast<std::size_t>(slot * ranks_ + rank)]; }
-
-  private:
-    int ranks_;
-    std::vector<bound_buffer> buffers_;
+    std::vector<std::byte> partials_;
+    std::vector<const std::byte*> addresses_;
 };
 
 /// One pass of one run.
 struct pass_context {
     const arguments& args;
     const pass_plan& pass;
-    tile_function kernel;
-    peer_buffers& peers;
-    tile_memory& tiles;
-    std::vector<std::byte>& partials;  // scratch for the parts of reductions
+    const pass_functions& code;
+    pass_scratch& scratch;
 
     [[nodiscard]] const node& node_at(int i) const { return args.image().node_of(i); }
-    /// The node whose shape and layout slot s has.
-    [[nodiscard]] const node& slot_node(int s) const { return node_at(args.image().plan->slots[s].node); }
+    [[nodiscard]] const node& slot_node(int s) const { return args.image().slot_node(s); }
 
-    /// Where element `offset` of a slot lies in a rank's memory (in piece t, when scattered).
-    [[nodiscard]] std::byte* address(int slot, int rank, std::int64_t offset, std::int64_t t) const
+    /// Where element `offset` of a channel lies in a rank's memory (in piece t, when scattered).
+    [[nodiscard]] std::byte* address(const channel& c, int rank, std::int64_t offset, std::int64_t t) const
     {
-        const bound_buffer& b = rank == args.rank() ? args.buffer(slot) : peers.of(slot, rank);
-        std::byte* base = b.pieces.empty() ? b.data : static_cast<std::byte*>(b.pieces[static_cast<std::size_t>(t)].data);
-        return base + offset * static_cast<std::int64_t>(size_of(slot_node(slot).type));
+        const bound_buffer& b = args.buffer(c.slot, rank);
+        std::byte* base =
+            b.pieces.empty() ? b.data : static_cast<std::byte*>(b.pieces[static_cast<std::size_t>(t)].data);
+        return base + offset * c.size;
+    }
+    /// Sets up the channels of the pass along a space: operands, then results that are stored.
+    void open_channels(const space& s) const
+    {
+        for (int i = 0; i < pass.n_operands; ++i) {
+            const pass_operand& o = pass.operands[i];
+            channel& c = scratch.channels[i];
+            c = channel{};
+            if (o.slot >= 0) {
+                open_slot(c, o.slot, s);
+            } else if (o.from == source::mask) {
+                c.view = stream_of(args, node_at(o.node), s, false);
+            }
+        }
+        for (int r = 0; r < pass.n_results; ++r) {
+            channel& c = scratch.channels[pass.n_operands + r];
+            c = channel{};
+            if (!pass.results[r].reduces) { open_slot(c, pass.results[r].slot, s); }
+        }
+    }
+    [[nodiscard]] std::span<channel> channels() const
+    {
+        return std::span(scratch.channels).first(static_cast<std::size_t>(pass.n_operands + pass.n_results));
+    }
+
+  private:
+    void open_slot(channel& c, int slot, const space& s) const
+    {
+        const node& n = slot_node(slot);
+        c.slot = slot;
+        c.size = static_cast<std::int64_t>(size_of(n.type));
+        if (s.flat) {
+            c.view.stride[0] = 1;
+            c.view.offset = s.begin[0];
+        } else {
+            c.view = stream_of(args, n, s, n.layout == layout_kind::sliced);
+        }
+        c.view.in_pieces = !args.buffer(slot).pieces.empty();
     }
 };
-
-/// The value of a scalar argument or a number of the program.
-inline double number_value(const pass_context& c, int node_index)
-{
-    const node& n = c.node_at(node_index);
-    if (n.kind == op::constant) { return std::bit_cast<double>(n.bits); }
-    double value = 0;
-    with_element(n.type, [&](auto e) {
-        std::memcpy(&e, c.args.scalar(n.name), sizeof e);
-        if constexpr (std::is_same_v<decltype(e), f16> || std::is_same_v<decltype(e), bf16>) {
-            value = static_cast<double>(static_cast<float>(e));
-        } else {
-            value = static_cast<double>(e);
-        }
-    });
-    return value;
-}
-inline std::uint64_t seed_value(const pass_context& c, int node_index)
-{
-    const node& n = c.node_at(node_index);
-    if (n.kind == op::constant) { return static_cast<std::uint64_t>(std::bit_cast<double>(n.bits)); }
-    std::int64_t value = 0;
-    with_element(n.type, [&](auto e) {
-        std::memcpy(&e, c.args.scalar(n.name), sizeof e);
-        if constexpr (std::is_integral_v<decltype(e)>) { value = static_cast<std::int64_t>(e); }
-    });
-    return static_cast<std::uint64_t>(value);
-}
 
 }  // namespace plait::host

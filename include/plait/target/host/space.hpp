@@ -1,7 +1,7 @@
 // Walking an index space: strides of the streams that take part, contiguous runs, tensors of a scattered dimension.
 #pragma once
 
-#include <plait/run/arguments.hpp>
+#include <plait/plan/arguments.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +13,18 @@ namespace plait::host {
 struct stream {
     std::int64_t offset = 0;
     std::int64_t stride[max_dims]{};
-    bool per_tensor = false;              // one element per tensor of the dimension
-    std::span<const piece> pieces{};      // of this rank's buffer, when scattered
+    bool per_tensor = false;  // one element per tensor of the dimension
+    bool in_pieces = false;   // scattered: offsets count from the start of a piece
+};
+
+/// An operand or result of a pass while it runs.
+struct channel {
+    stream view{};
+    std::int64_t offset = 0;  // of the current run, in elements
+    std::int64_t size = 0;    // bytes of an element
+    int slot = -1;
+    std::byte* tile = nullptr;      // where its elements go before they are used or stored
+    std::byte* identity = nullptr;  // a tile of elements that change nothing when combined
 };
 
 /// The dimensions of a pass as this rank runs them.
@@ -24,6 +34,7 @@ struct space {
     std::int64_t begin[max_dims]{};
     std::int64_t count[max_dims]{};
     packed_extent tensors = 0;  // the dimension whose tensors are walked one by one, or 0
+    bool flat = false;          // elements [begin, begin + count) in memory order, whatever the shape
 };
 
 /// The part of a node's space that a rank works on: all of it, or its slice along `slice_dim`.
@@ -51,7 +62,8 @@ inline stream stream_of(const arguments& args, const node& n, const space& s, bo
         const std::int64_t e = args.extent_of(n.shape[d]);
         const int sd = d + shift;
         const bool is_slice = stored_sliced && d == n.slice_dim;
-        const bool tensors = is_per_tensor(n.shape[d]) && s.tensors != 0 && symbol_of(n.shape[d]) == symbol_of(s.tensors);
+        const bool tensors =
+            is_per_tensor(n.shape[d]) && s.tensors != 0 && symbol_of(n.shape[d]) == symbol_of(s.tensors);
         v.per_tensor = v.per_tensor || tensors;
         if (n.shape[d] != 1 && !tensors) {
             v.stride[sd] = stride;
@@ -62,38 +74,40 @@ inline stream stream_of(const arguments& args, const node& n, const space& s, bo
     return v;
 }
 
-/// Merges dimensions that are contiguous in every stream, and drops those of extent 1, so that runs are long. The inner
-/// dimension stays: kernels are compiled for operands that do or do not vary along it.
-inline void collapse(space& s, std::span<stream> streams)
+/// Merges dimensions that are contiguous in every channel, and drops those of extent 1, so that runs are long. The
+/// inner dimension stays: kernels are compiled for operands that do or do not vary along it.
+inline void collapse(space& s, std::span<channel> channels)
 {
     int kept = 0;  // dimensions are rebuilt in place, from the outermost
     for (int d = 0; d < s.dims; ++d) {
         if (s.count[d] == 1 && d != s.inner) { continue; }
         bool merges = kept > 0;
-        for (const stream& v : streams) { merges = merges && v.stride[kept - 1] == v.stride[d] * s.count[d]; }
+        for (const channel& c : channels) {
+            merges = merges && c.view.stride[kept - 1] == c.view.stride[d] * s.count[d];
+        }
         const int to = merges ? kept - 1 : kept++;
         s.count[to] = merges ? s.count[to] * s.count[d] : s.count[d];
-        for (stream& v : streams) { v.stride[to] = v.stride[d]; }
+        for (channel& c : channels) { c.view.stride[to] = c.view.stride[d]; }
     }
     s.dims = kept;
 }
 
-/// Calls run(offsets, length, tensor) for every contiguous run of the space; offsets[i] is stream i's first element.
+/// Calls run(length, tensor) for every contiguous run of the space, with the channels' offsets at its first element.
 template <class Run>
-void for_each_run(const space& s, std::span<const stream> streams, std::span<std::int64_t> offsets, Run&& run)
+void for_each_run(const space& s, std::span<channel> channels, Run&& run)
 {
     std::int64_t outer = 1;
     for (int d = 0; d + 1 < s.dims; ++d) { outer *= s.count[d]; }
     const std::int64_t length = s.dims > 0 ? s.count[s.dims - 1] : 1;
     if (length == 0) { return; }
     std::int64_t index[max_dims]{};
-    for (std::size_t i = 0; i < streams.size(); ++i) { offsets[i] = streams[i].offset; }
+    for (channel& c : channels) { c.offset = c.view.offset; }
     for (std::int64_t o = 0; o < outer; ++o) {
         run(length, std::int64_t{0});
         for (int d = s.dims - 2; d >= 0; --d) {
             const bool carry = ++index[d] == s.count[d];
             const std::int64_t steps = carry ? 1 - s.count[d] : 1;
-            for (std::size_t i = 0; i < streams.size(); ++i) { offsets[i] += steps * streams[i].stride[d]; }
+            for (channel& c : channels) { c.offset += steps * c.view.stride[d]; }
             if (!carry) { break; }
             index[d] = 0;
         }
@@ -103,24 +117,22 @@ void for_each_run(const space& s, std::span<const stream> streams, std::span<std
 /// The same for a space of one dimension that is made up of tensors: a run ends where a tensor does. Offsets into
 /// scattered buffers count from the start of the piece; those of per-tensor values are the tensor's number.
 template <class Run>
-void for_each_tensor_run(const arguments& args, const space& s, std::span<const stream> streams,
-                         std::span<std::int64_t> offsets, Run&& run)
+void for_each_tensor_run(const arguments& args, const space& s, std::span<channel> channels, Run&& run)
 {
     const std::int64_t end = s.begin[0] + s.count[0];
-    const packed_extent tensors = tensors_base + s.tensors;
-    const std::int64_t n_tensors = args.extent_of(tensors);
+    const std::int64_t n_tensors = args.extent_of(tensors_base + s.tensors);
     std::int64_t start = 0;
     for (std::int64_t t = 0; t < n_tensors && start < end; ++t) {
         const std::int64_t stop = start + args.tensor_count(s.tensors, t);
         const std::int64_t from = start > s.begin[0] ? start : s.begin[0];
         const std::int64_t to = stop < end ? stop : end;
         if (from < to) {
-            for (std::size_t i = 0; i < streams.size(); ++i) {
-                const stream& v = streams[i];
-                offsets[i] = v.per_tensor           ? t
-                             : !v.pieces.empty()    ? from - start
-                             : v.stride[0] == 0     ? v.offset
-                                                    : v.offset + from - s.begin[0];
+            for (channel& c : channels) {
+                const stream& v = c.view;
+                c.offset = v.per_tensor       ? t
+                           : v.in_pieces      ? from - start
+                           : v.stride[0] == 0 ? v.offset
+                                              : v.offset + from - s.begin[0];
             }
             run(to - from, t);
         }

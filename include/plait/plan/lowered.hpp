@@ -1,29 +1,36 @@
-// A lowered program as data: what the runtime, which is no template of the program, works on.
+// A lowered program: as a type, with its plan at compile time, and as the data that the runtime works on.
 #pragma once
 
-#include <plait/plan/kernel_of.hpp>
+#include <plait/graph/program.hpp>
+#include <plait/plan/make_plan.hpp>
 
-#include <array>
 #include <cstdint>
 #include <span>
-#include <string>
+#include <string_view>
 
 namespace plait {
 
-/// The body of a pass over one contiguous run of elements.
-using tile_function = void (*)(const kernels::tile_pointers&, std::size_t);
+/// A program lowered for the host: its graph, its plan and when each node runs.
+template <class Program>
+struct lowered {
+    using graph_type = std::remove_cvref_t<decltype(Program::graph)>;
+    static constexpr graph_type graph = Program::graph;
+    static constexpr detail::levels<graph_type> when{graph};
+    static constexpr program_plan plan = make_plan(graph);
+};
 
-/// A lowered program: its graph, plan and kernels by address.
+/// A lowered program as data: what the runtime, which is no template of the program, works on.
 struct program_image {
     std::string_view name;
     std::span<const node> nodes;
     std::span<const fixed_string> symbols;
     const program_plan* plan = nullptr;
-    std::span<const tile_function> kernels;
     std::uint64_t hash = 0;  // of the graph: equal programs on all ranks have equal hashes
 
     [[nodiscard]] std::string_view text(int symbol) const { return symbols[static_cast<std::size_t>(symbol)].view(); }
     [[nodiscard]] const node& node_of(int i) const { return nodes[static_cast<std::size_t>(i)]; }
+    /// The node whose shape, layout and dtype slot s has.
+    [[nodiscard]] const node& slot_node(int s) const { return node_of(plan->slots[s].node); }
 };
 
 namespace detail {
@@ -47,28 +54,20 @@ constexpr std::uint64_t hash_of(const Graph& g)
 }
 
 template <class Lowered>
-struct image_parts {
-    static constexpr std::uint64_t hash = hash_of(Lowered::graph);
-    static constexpr auto kernels = []<int... P>(std::integer_sequence<int, P...>) {
-        return std::array<tile_function, sizeof...(P)>{&kernel_of<Lowered, P>::run...};
-    }(std::make_integer_sequence<int, Lowered::plan.n_passes>{});
-};
+inline constexpr std::uint64_t program_hash = hash_of(Lowered::graph);
 
 }  // namespace detail
 
-/// The image of a program; it refers to constants and may be copied.
-template <class Program>
+/// The image of a lowered program; it refers to constants and may be copied.
+template <class Lowered>
 program_image image_of()
 {
-    using l = lowered<Program>;
-    using parts = detail::image_parts<l>;
     program_image image;
-    image.name = l::graph.name.view();
-    image.nodes = {l::graph.nodes, static_cast<std::size_t>(l::graph.size)};
-    image.symbols = {l::graph.symbols, static_cast<std::size_t>(l::graph.n_symbols)};
-    image.plan = &l::plan;
-    image.kernels = parts::kernels;
-    image.hash = parts::hash;
+    image.name = Lowered::graph.name.view();
+    image.nodes = {Lowered::graph.nodes, static_cast<std::size_t>(Lowered::graph.size)};
+    image.symbols = {Lowered::graph.symbols, static_cast<std::size_t>(Lowered::graph.n_symbols)};
+    image.plan = &Lowered::plan;
+    image.hash = detail::program_hash<Lowered>;
     return image;
 }
 

@@ -1,0 +1,110 @@
+// The numbers and the memory of one run, complete: what the passes of a plan work on.
+#pragma once
+
+#include <plait/core/slice.hpp>
+#include <plait/plan/lowered.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace plait {
+
+/// One of the separate buffers that make up a scattered tensor.
+struct piece {
+    void* data = nullptr;
+    std::int64_t count = 0;
+    bool operator==(const piece&) const = default;
+};
+
+/// A buffer of a run: contiguous, or in pieces.
+struct bound_buffer {
+    std::byte* data = nullptr;
+    std::span<const piece> pieces{};
+};
+
+/// The arguments of a run by slot and symbol. Filled by run/bind.hpp, again for every run, without allocating.
+class arguments {
+  public:
+    arguments(const program_image& image, int rank, int ranks)
+        : image_(image),
+          rank_(rank),
+          ranks_(ranks),
+          extents_(image.symbols.size()),
+          counts_(image.symbols.size()),
+          scalars_(image.symbols.size() * 8),
+          buffers_(static_cast<std::size_t>(image.plan->n_slots * ranks))
+    {
+    }
+
+    [[nodiscard]] const program_image& image() const { return image_; }
+    [[nodiscard]] int rank() const { return rank_; }
+    [[nodiscard]] int ranks() const { return ranks_; }
+
+    /// The number of an extent; -1 while it is not known. Of the tensors of a dimension: 1 if nothing divides it.
+    [[nodiscard]] std::int64_t extent_of(packed_extent e) const
+    {
+        if (!is_named(e)) { return e; }
+        const auto symbol = static_cast<std::size_t>(symbol_of(e));
+        if (!is_per_tensor(e)) { return extents_[symbol]; }
+        return std::max<std::int64_t>(1, static_cast<std::int64_t>(counts_[symbol].size()));
+    }
+    /// Elements of the whole of a node's value.
+    [[nodiscard]] std::int64_t elements_of(const node& n) const
+    {
+        std::int64_t count = 1;
+        for (int d = 0; d < n.dims; ++d) { count *= extent_of(n.shape[d]); }
+        return count;
+    }
+    /// Elements that this rank holds: its slice's where the value is sliced.
+    [[nodiscard]] std::int64_t stored_elements_of(const node& n) const
+    {
+        std::int64_t count = 1;
+        for (int d = 0; d < n.dims; ++d) { count *= stored_extent_of(n, d); }
+        return count;
+    }
+    [[nodiscard]] std::int64_t stored_extent_of(const node& n, int d) const
+    {
+        const std::int64_t e = extent_of(n.shape[d]);
+        return n.layout == layout_kind::sliced && d == n.slice_dim ? slice_of(e, rank_, ranks_).count : e;
+    }
+    /// Elements of tensor t of a dimension made up of tensors: of its pieces, of its partition, or the whole.
+    [[nodiscard]] std::int64_t tensor_count(packed_extent e, std::int64_t t) const
+    {
+        const auto symbol = static_cast<std::size_t>(symbol_of(e));
+        return counts_[symbol].empty() ? extents_[symbol] : counts_[symbol][static_cast<std::size_t>(t)];
+    }
+
+    /// A rank's buffer for a slot.
+    [[nodiscard]] const bound_buffer& buffer(int slot, int rank) const { return buffers_[index(slot, rank)]; }
+    [[nodiscard]] bound_buffer& buffer(int slot, int rank) { return buffers_[index(slot, rank)]; }
+    [[nodiscard]] const bound_buffer& buffer(int slot) const { return buffer(slot, rank_); }
+    [[nodiscard]] bound_buffer& buffer(int slot) { return buffer(slot, rank_); }
+
+    /// The bytes of a scalar's value.
+    [[nodiscard]] const unsigned char* scalar(int symbol) const
+    {
+        return &scalars_[static_cast<std::size_t>(symbol) * 8];
+    }
+    [[nodiscard]] unsigned char* scalar(int symbol) { return &scalars_[static_cast<std::size_t>(symbol) * 8]; }
+
+    /// By symbol: the number of a dimension (-1: not known), and the counts of its tensors (empty: one tensor).
+    [[nodiscard]] std::span<std::int64_t> extents() { return extents_; }
+    [[nodiscard]] std::span<const std::int64_t> extents() const { return extents_; }
+    [[nodiscard]] std::span<std::span<const std::int64_t>> counts() { return counts_; }
+
+  private:
+    [[nodiscard]] std::size_t index(int slot, int rank) const { return static_cast<std::size_t>(slot * ranks_ + rank); }
+
+    program_image image_;
+    int rank_;
+    int ranks_;
+    std::vector<std::int64_t> extents_;
+    std::vector<std::span<const std::int64_t>> counts_;
+    std::vector<unsigned char> scalars_;
+    std::vector<bound_buffer> buffers_;
+};
+
+}  // namespace plait

@@ -1,0 +1,243 @@
+// Checking what a run is given, and completing it: extents from bound numbers and from the sizes of buffers.
+#pragma once
+
+#include <plait/core/error.hpp>
+#include <plait/run/binding.hpp>
+#include <plait/run/overlap.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace plait {
+
+/// From bindings to complete arguments. Throws plait::error that names the tensor, the rule and the fix.
+/// One per executable; a run that binds the same buffers as the one before is not checked again.
+class binder {
+  public:
+    explicit binder(arguments& args)
+        : args_(args), image_(args.image()), given_(image_.symbols.size()), piece_counts_(image_.symbols.size())
+    {
+    }
+
+    /// Returns whether anything but the values of scalars has changed since the last call.
+    bool bind(std::span<const binding> bindings)
+    {
+        if (is_repeated(bindings)) { return false; }
+        last_.clear();
+        std::ranges::fill(given_, nullptr);
+        std::ranges::fill(args_.extents(), std::int64_t{-1});
+        std::ranges::fill(args_.counts(), std::span<const std::int64_t>{});
+        for (const binding& b : bindings) { accept(b); }
+        for (const binding& b : bindings) { accept_extent(b); }
+        for (int s = 0; s < image_.plan->n_slots; ++s) { accept_pieces(s); }
+        for (int s = 0; s < image_.plan->n_slots; ++s) { deduce(s); }
+        for (int s = 0; s < image_.plan->n_slots; ++s) { check(s); }
+        check_scalars();
+        overlap_.check(args_, [this](std::initializer_list<text_part> what) { refuse(what); });
+        remember(bindings);
+        return true;
+    }
+
+  private:
+    [[noreturn]] void refuse(std::initializer_list<text_part> what) const
+    {
+        throw error({"program \"", image_.name, "\": ", joined(what)});
+    }
+    static std::string quoted(std::string_view name) { return joined({"\"", name, "\""}); }
+    [[nodiscard]] std::string tensor_name(int s) const
+    {
+        return joined({"tensor ", quoted(image_.text(image_.slot_node(s).name))});
+    }
+
+    [[nodiscard]] int symbol(std::string_view name) const
+    {
+        for (std::size_t i = 0; i < image_.symbols.size(); ++i) {
+            if (image_.symbols[i].view() == name) { return static_cast<int>(i); }
+        }
+        return -1;
+    }
+    [[nodiscard]] bool is_tensor(int s) const { return image_.plan->slots[s].is_tensor; }
+    [[nodiscard]] const binding* given_to(int s) const
+    {
+        return given_[static_cast<std::size_t>(image_.slot_node(s).name)];
+    }
+
+    /// Takes over the scalars if all else is what the last call was given.
+    bool is_repeated(std::span<const binding> bindings)
+    {
+        if (last_.size() != bindings.size() || bindings.empty()) { return false; }
+        std::size_t piece_at = 0;
+        std::size_t count_at = 0;
+        for (std::size_t i = 0; i < bindings.size(); ++i) {
+            const binding& a = last_[i];
+            const binding& b = bindings[i];
+            const bool same = a.what == b.what && a.name == b.name && a.type == b.type && a.read_only == b.read_only &&
+                              a.data == b.data && a.count == b.count && a.pieces.data() == b.pieces.data() &&
+                              a.pieces.size() == b.pieces.size() && a.counts.data() == b.counts.data() &&
+                              a.counts.size() == b.counts.size();
+            if (!same || !std::ranges::equal(b.pieces, std::span(last_pieces_).subspan(piece_at, b.pieces.size())) ||
+                !std::ranges::equal(b.counts, std::span(last_counts_).subspan(count_at, b.counts.size()))) {
+                return false;
+            }
+            piece_at += b.pieces.size();
+            count_at += b.counts.size();
+        }
+        for (std::size_t i = 0; i < bindings.size(); ++i) {
+            if (bindings[i].what == binding::kind::scalar) {
+                std::ranges::copy(bindings[i].value, args_.scalar(last_symbols_[i]));
+            }
+        }
+        return true;
+    }
+    void remember(std::span<const binding> bindings)
+    {
+        last_symbols_.clear();
+        last_pieces_.clear();
+        last_counts_.clear();
+        for (const binding& b : bindings) {
+            last_symbols_.push_back(symbol(b.name));
+            last_pieces_.insert(last_pieces_.end(), b.pieces.begin(), b.pieces.end());
+            last_counts_.insert(last_counts_.end(), b.counts.begin(), b.counts.end());
+        }
+        last_.assign(bindings.begin(), bindings.end());
+    }
+
+    void accept(const binding& b)
+    {
+        const int i = symbol(b.name);
+        if (i < 0) { refuse({quoted(b.name), " is bound, but the program has no such name; leave it out"}); }
+        if (b.what == binding::kind::extent || b.what == binding::kind::counts) { return; }
+        const binding*& given = given_[static_cast<std::size_t>(i)];
+        if (given != nullptr) { refuse({quoted(b.name), " is bound twice; bind it once"}); }
+        given = &b;
+        if (b.what == binding::kind::scalar) { std::ranges::copy(b.value, args_.scalar(i)); }
+    }
+    void accept_extent(const binding& b)
+    {
+        if (b.what != binding::kind::extent && b.what != binding::kind::counts) { return; }
+        const auto at = static_cast<std::size_t>(symbol(b.name));
+        const std::string name = joined({"dimension ", quoted(b.name)});
+        if (args_.extents()[at] >= 0) { refuse({name, " is bound twice; bind it once"}); }
+        if (b.count < 0) { refuse({name, " is ", b.count, "; it must be 0 or more"}); }
+        for (std::int64_t c : b.counts) {
+            if (c < 0) { refuse({name, " has a partition with a count of ", c, "; it must be 0 or more"}); }
+        }
+        args_.extents()[at] = b.count;
+        args_.counts()[at] = b.counts;
+    }
+    /// A scattered tensor gives its dimension the counts of its tensors.
+    void accept_pieces(int s)
+    {
+        if (!is_tensor(s)) { return; }
+        const node& n = image_.slot_node(s);
+        const binding* b = given_to(s);
+        if (b == nullptr || b->what != binding::kind::pieces) { return; }
+        const std::string name = tensor_name(s);
+        if (n.dims != 1 || !is_named(n.shape[0]) || is_per_tensor(n.shape[0]) || n.layout == layout_kind::sliced) {
+            refuse({name, " is bound to scattered buffers; that needs a whole tensor of one named dimension"});
+        }
+        const auto dim = static_cast<std::size_t>(symbol_of(n.shape[0]));
+        std::vector<std::int64_t>& counts = piece_counts_[dim];
+        const std::span<const std::int64_t> known = args_.counts()[dim];
+        if (!known.empty()) {
+            if (known.data() != counts.data()) {
+                refuse({"dimension ", quoted(image_.symbols[dim].view()),
+                        " has a partition and a scattered tensor; give one of them"});
+            }
+            if (!std::ranges::equal(known, b->pieces, {}, {}, &piece::count)) {
+                refuse(
+                    {name, " is scattered into other counts than another tensor of its dimension; give all the same"});
+            }
+        } else {
+            counts.clear();
+            for (const piece& p : b->pieces) { counts.push_back(p.count); }
+            args_.counts()[dim] = counts;
+        }
+        for (std::size_t i = 0; i < b->pieces.size(); ++i) {
+            if (b->pieces[i].data == nullptr && b->pieces[i].count > 0) {
+                refuse({name, ": piece ", i, " is a null pointer and has ", b->pieces[i].count, " elements"});
+            }
+        }
+    }
+
+    /// Finds the one unknown extent of a tensor from the number of elements of its buffer.
+    void deduce(int s)
+    {
+        if (!is_tensor(s)) { return; }
+        const node& n = image_.slot_node(s);
+        const binding* b = given_to(s);
+        if (b == nullptr || b->count < 0) { return; }
+        int unknown = -1;
+        std::int64_t known = 1;
+        for (int d = 0; d < n.dims; ++d) {
+            if (args_.extent_of(n.shape[d]) >= 0) {
+                known *= args_.stored_extent_of(n, d);
+            } else if (unknown >= 0) {
+                return;
+            } else {
+                unknown = d;
+            }
+        }
+        const bool in_slices = n.layout == layout_kind::sliced && unknown == n.slice_dim;
+        const bool determines = unknown >= 0 && known > 0 && b->count % known == 0 && !in_slices;
+        if (determines) { args_.extents()[static_cast<std::size_t>(symbol_of(n.shape[unknown]))] = b->count / known; }
+    }
+
+    void check(int s)
+    {
+        if (!is_tensor(s)) { return; }
+        const node& n = image_.slot_node(s);
+        const std::string name = tensor_name(s);
+        const binding* b = given_to(s);
+        if (b == nullptr) { refuse({name, " is not bound; add an argument for it"}); }
+        if (b->what == binding::kind::scalar) { refuse({name, " is bound to a single value; bind a buffer"}); }
+        if (b->type != n.type) {
+            refuse({name, " has dtype ", name_of(n.type), ", its buffer ", name_of(b->type),
+                    "; bind a buffer of the tensor's dtype"});
+        }
+        for (int d = 0; d < n.dims; ++d) {
+            if (args_.extent_of(n.shape[d]) >= 0) { continue; }
+            const std::string dim = quoted(image_.text(symbol_of(n.shape[d])));
+            refuse({name, ": dimension ", dim, " is not known; bind it, e.g. dim<", dim, "> = 1024"});
+        }
+        const std::int64_t needed = args_.stored_elements_of(n);
+        if (b->count >= 0 && b->count != needed) {
+            const bool sliced = n.layout == layout_kind::sliced;
+            refuse({name, " needs ", needed, " elements", sliced ? " (this rank's slice, see slice_of)" : "",
+                    ", its buffer has ", b->count});
+        }
+        if (b->read_only && image_.plan->slots[s].written) {
+            refuse({name, " is updated, its buffer is const; bind a mutable one"});
+        }
+        if (b->what == binding::kind::buffer && b->data == nullptr && needed > 0) {
+            refuse({name, " is bound to a null pointer and has ", needed, " elements"});
+        }
+        args_.buffer(s) = {static_cast<std::byte*>(b->data), b->pieces};
+    }
+
+    void check_scalars() const
+    {
+        for (const node& n : image_.nodes) {
+            if (n.kind != op::scalar) { continue; }
+            const binding* b = given_[static_cast<std::size_t>(n.name)];
+            const std::string name = joined({"scalar ", quoted(image_.text(n.name))});
+            if (b == nullptr) { refuse({name, " is not bound; add an argument for it"}); }
+            if (b->what != binding::kind::scalar || b->type != n.type) {
+                refuse({name, " of dtype ", name_of(n.type), " is bound to something else"});
+            }
+        }
+    }
+
+    arguments& args_;
+    const program_image& image_;
+    std::vector<const binding*> given_;  // by symbol; of tensors and scalars
+    std::vector<std::vector<std::int64_t>> piece_counts_;
+    detail::overlap_check overlap_;
+    std::vector<binding> last_;
+    std::vector<int> last_symbols_;
+    std::vector<piece> last_pieces_;
+    std::vector<std::int64_t> last_counts_;
+};
+
+}  // namespace plait

@@ -1,0 +1,95 @@
+// Which buffers of a run may lie in the same memory.
+#pragma once
+
+#include <plait/core/error.hpp>
+#include <plait/plan/arguments.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace plait::detail {
+
+/// Two tensors may share a buffer exactly, where that is safe; a partial overlap, of which one is written, is not.
+class overlap_check {
+  public:
+    /// Calls refuse(parts of a message) for the first violation.
+    template <class Refuse>
+    void check(const arguments& args, Refuse&& refuse)
+    {
+        const program_image& image = args.image();
+        ranges_.clear();
+        for (int s = 0; s < image.plan->n_slots; ++s) {
+            if (!image.plan->slots[s].is_tensor) { continue; }
+            const node& n = image.slot_node(s);
+            const auto size = static_cast<std::int64_t>(size_of(n.type));
+            const bound_buffer& b = args.buffer(s);
+            if (b.pieces.empty()) { add(b.data, args.stored_elements_of(n) * size, s); }
+            for (const piece& p : b.pieces) { add(static_cast<std::byte*>(p.data), p.count * size, s); }
+        }
+        std::ranges::sort(ranges_, {}, [](const range& r) { return std::pair{r.begin, r.end}; });
+        open_.clear();  // the ranges that have not ended where the next one begins: few, as tensors rarely overlap
+        for (const range& b : ranges_) {
+            std::erase_if(open_, [&](const range& a) { return a.end <= b.begin; });
+            for (const range& a : open_) { check_pair(image, a, b, refuse); }
+            open_.push_back(b);
+        }
+    }
+
+  private:
+    struct range {
+        const std::byte* begin;
+        const std::byte* end;
+        int slot;
+    };
+
+    void add(const std::byte* data, std::int64_t bytes, int slot)
+    {
+        if (bytes > 0) { ranges_.push_back({data, data + bytes, slot}); }
+    }
+
+    template <class Refuse>
+    static void check_pair(const program_image& image, const range& a, const range& b, Refuse&& refuse)
+    {
+        const program_plan& plan = *image.plan;
+        if (!plan.slots[a.slot].written && !plan.slots[b.slot].written) { return; }
+        const auto name = [&](int s) { return joined({"tensor \"", image.text(image.slot_node(s).name), "\""}); };
+        const std::string first = name(a.slot);
+        const std::string second = name(b.slot);
+        if (a.slot == b.slot) { refuse({"two pieces of ", first, " overlap and it is updated; use separate buffers"}); }
+        if (a.begin != b.begin || a.end != b.end) {
+            refuse({"the buffers of ", first, " and ", second,
+                    " overlap in part and one is updated; use separate buffers"});
+        }
+        if (!may_share(plan, a.slot, b.slot)) {
+            refuse({first, " and ", second,
+                    " share a buffer that is still read when it has been updated; use separate "
+                    "buffers"});
+        }
+    }
+
+    /// Whether two tensors, one of them written, may be the same memory: only if the other one is not written, and
+    /// nothing reads it later, or through other ranks.
+    static bool may_share(const program_plan& plan, int a, int b)
+    {
+        if (plan.slots[a].written && plan.slots[b].written) { return false; }
+        const int read = plan.slots[a].written ? b : a;
+        const int written = plan.slots[a].written ? a : b;
+        if (plan.slots[read].peers_touch || plan.slots[written].peers_touch) { return false; }
+        bool done = false;
+        for (int p = 0; p < plan.n_passes; ++p) {
+            const pass_plan& pass = plan.passes[p];
+            for (int o = 0; o < pass.n_operands; ++o) {
+                if (pass.operands[o].slot == read && done) { return false; }
+            }
+            for (int r = 0; r < pass.n_results; ++r) { done = done || pass.results[r].slot == written; }
+        }
+        return true;
+    }
+
+    std::vector<range> ranges_;
+    std::vector<range> open_;
+};
+
+}  // namespace plait::detail
