@@ -114,23 +114,45 @@ template <class... Input, class... Step, class... Output>
 struct tile_kernel<list<Input...>, list<Step...>, list<Output...>> {
     static constexpr std::size_t n_in = sizeof...(Input);
 
+    /// Element i alone, as one thread of a device does it.
+    PLAIT_INLINE static void run_element(const tile_pointers& t, std::size_t i)
+    {
+        PLAIT_NO_CONTRACT
+        const all_streams s(t);
+        element(s, i, inputs{}, steps{}, outputs{});
+    }
+
     /// Runs over elements 0 ... n-1. Outputs may be the very memory of inputs (in place), never shifted against them.
     static void run(const tile_pointers& t, std::size_t n)
     {
-        run_over(t, n, std::index_sequence_for<Input...>{}, std::index_sequence_for<Step...>{},
-                 std::index_sequence_for<Output...>{});
+        PLAIT_NO_CONTRACT
+        const all_streams s(t);
+        std::size_t i = 0;
+        // A fixed number of iterations is what g++ vectorises at -O2, too.
+        for (; i + block <= n; i += block) {
+            PLAIT_INDEPENDENT_LOOP
+            for (std::size_t k = 0; k < block; ++k) { element(s, i + k, inputs{}, steps{}, outputs{}); }
+        }
+        PLAIT_INDEPENDENT_LOOP
+        for (; i < n; ++i) { element(s, i, inputs{}, steps{}, outputs{}); }
     }
 
   private:
+    static constexpr std::size_t block = 32;
+    using inputs = std::index_sequence_for<Input...>;
+    using steps = std::index_sequence_for<Step...>;
+    using outputs = std::index_sequence_for<Output...>;
+
     template <class In, class Out>
     struct streams;
     template <std::size_t... I, std::size_t... O>
     struct streams<std::index_sequence<I...>, std::index_sequence<O...>> : reader<I, Input>..., writer<O, Output>... {
         PLAIT_INLINE explicit streams(const tile_pointers& t) : reader<I, Input>(t)..., writer<O, Output>(t)... {}
     };
+    using all_streams = streams<inputs, outputs>;
 
-    template <class Streams, std::size_t... I, std::size_t... S, std::size_t... O>
-    PLAIT_INLINE static void element(const Streams& s, std::size_t i, std::index_sequence<I...>,
+    template <std::size_t... I, std::size_t... S, std::size_t... O>
+    PLAIT_INLINE static void element(const all_streams& s, std::size_t i, std::index_sequence<I...>,
                                      std::index_sequence<S...>, std::index_sequence<O...>)
     {
         registers<std::make_index_sequence<n_in + sizeof...(S)>, typename reader<I, Input>::value...,
@@ -140,24 +162,6 @@ struct tile_kernel<list<Input...>, list<Step...>, list<Output...>> {
         ((at<n_in + S>(r) = evaluate<Step>(r)), ...);
         (static_cast<const writer<O, Output>&>(s).store(i, r), ...);
     }
-
-    template <std::size_t... I, std::size_t... S, std::size_t... O>
-    static void run_over(const tile_pointers& t, std::size_t n, std::index_sequence<I...>, std::index_sequence<S...>,
-                         std::index_sequence<O...>)
-    {
-        PLAIT_NO_CONTRACT
-        const streams<std::index_sequence<I...>, std::index_sequence<O...>> s(t);
-        std::size_t i = 0;
-        // A fixed number of iterations is what g++ vectorises at -O2, too.
-        for (; i + block <= n; i += block) {
-            PLAIT_INDEPENDENT_LOOP
-            for (std::size_t k = 0; k < block; ++k) { element(s, i + k, std::index_sequence<I...>{}, std::index_sequence<S...>{}, std::index_sequence<O...>{}); }
-        }
-        PLAIT_INDEPENDENT_LOOP
-        for (; i < n; ++i) { element(s, i, std::index_sequence<I...>{}, std::index_sequence<S...>{}, std::index_sequence<O...>{}); }
-    }
-
-    static constexpr std::size_t block = 32;
 };
 
 }  // namespace plait::kernels

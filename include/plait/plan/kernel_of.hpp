@@ -156,11 +156,16 @@ constexpr auto kernel_type(std::integer_sequence<int, O...>, std::integer_sequen
 
 }  // namespace detail
 
-/// The type of the tile kernel of pass P of a lowered program.
+/// The tile kernel of pass P of a lowered program, an empty object. A `__global__` function template must deduce its
+/// type from an argument: nvcc 13 writes out a type that it is given by name, and the program in it does not survive.
 template <class Lowered, int P>
-using kernel_of =
-    decltype(detail::kernel_type<Lowered, P>(std::make_integer_sequence<int, Lowered::plan.passes[P].n_operands>{},
-                                             std::make_integer_sequence<int, Lowered::plan.passes[P].n_steps>{},
-                                             std::make_integer_sequence<int, Lowered::plan.passes[P].n_results>{}));
+constexpr auto make_kernel()
+{
+    return detail::kernel_type<Lowered, P>(std::make_integer_sequence<int, Lowered::plan.passes[P].n_operands>{},
+                                           std::make_integer_sequence<int, Lowered::plan.passes[P].n_steps>{},
+                                           std::make_integer_sequence<int, Lowered::plan.passes[P].n_results>{});
+}
+template <class Lowered, int P>
+using kernel_of = decltype(make_kernel<Lowered, P>());
 
 }  // namespace plait

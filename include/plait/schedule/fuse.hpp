@@ -3,6 +3,8 @@
 
 #include <plait/schedule/pass.hpp>
 
+#include <initializer_list>
+
 namespace plait {
 namespace detail {
 
@@ -39,7 +41,8 @@ constexpr void check_between(scheduled<Graph>& result)
         for (int a = 0; a < g[i].n_args; ++a) {
             if (after[g[i].args[a]] > after[i]) { after[i] = after[g[i].args[a]]; }
         }
-        const bool stage = (is_collective(g[i].kind) && !g[i].fused) || g[i].kind == op::matmul || g[i].kind == op::conv2d;
+        const bool stage =
+            (is_collective(g[i].kind) && !g[i].fused) || g[i].kind == op::matmul || g[i].kind == op::conv2d;
         if (g[i].fused && after[i] == 2) {
             message m;
             m << g.type_of(i) << ": fused after a stage that depends on what is fused with it";
@@ -88,6 +91,17 @@ constexpr void fuse_label(scheduled<Graph>& result, std::string_view label)
     }
 }
 
+/// fuse_only: of the collectives with these labels.
+template <class Graph>
+constexpr scheduled<Graph> fuse_labelled(const Graph& old, std::initializer_list<std::string_view> labels)
+{
+    scheduled<Graph> result;
+    result.g = old;
+    for (std::string_view label : labels) { fuse_label(result, label); }
+    check_between(result);
+    return result;
+}
+
 }  // namespace detail
 
 template <fixed_string... Labels>
@@ -98,11 +112,7 @@ struct fuse_t : pass_base {
         if constexpr (sizeof...(Labels) == 0) {
             return detail::fuse_all(g);
         } else {
-            scheduled<Graph> result;
-            result.g = g;
-            (detail::fuse_label(result, Labels.view()), ...);
-            detail::check_between(result);
-            return result;
+            return detail::fuse_labelled(g, {Labels.view()...});
         }
     }
 };

@@ -6,6 +6,8 @@
 namespace plait {
 namespace detail {
 
+constexpr bool can_reorder(op k) { return k == op::all_gather || k == op::send; }
+
 /// @pre `label` names an all_gather or a send, and something that consumes it can be computed before it.
 /// @post elementwise operations, reductions (which gain a small all_reduce) and sends work on slices, and so do
 /// reductions of other replicated values of the same shape; every replicated result that is still needed has one
@@ -15,8 +17,7 @@ constexpr scheduled<roomy<Graph>> reorder_graph(const Graph& old, std::string_vi
 {
     slicer<Graph> s{old};
     const auto is_target = [&](int i) {
-        const bool kind = old[i].kind == op::all_gather || old[i].kind == op::send;
-        return kind && old[i].label >= 0 && old.text(old[i].label) == label;
+        return can_reorder(old[i].kind) && old[i].label >= 0 && old.text(old[i].label) == label;
     };
     int target = -1;
     for (int i = 0; i < old.size && target < 0; ++i) { target = is_target(i) ? i : -1; }
@@ -42,8 +43,7 @@ constexpr scheduled<roomy<Graph>> reorder_graph(const Graph& old, std::string_vi
         }
     }
     if (s.moved_nodes == 0) {
-        return s.result.refuse(rule::reorder_illegal,
-                               what << " of " << old.type_of(target) << first_consumer.view());
+        return s.result.refuse(rule::reorder_illegal, what << " of " << old.type_of(target) << first_consumer.view());
     }
     s.finish();
     return s.result;
@@ -54,7 +54,10 @@ constexpr scheduled<roomy<Graph>> reorder_graph(const Graph& old, std::string_vi
 template <fixed_string Label>
 struct reorder_t : pass_base {
     template <class Graph>
-    static constexpr auto apply(const Graph& g) { return detail::reorder_graph(g, Label.view()); }
+    static constexpr auto apply(const Graph& g)
+    {
+        return detail::reorder_graph(g, Label.view());
+    }
 };
 
 /// Moves the labelled all_gather (or send) below all computations that can do without it. They then work on slices,
