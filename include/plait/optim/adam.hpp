@@ -24,7 +24,8 @@ struct moments : parameters<Gradient, Model> {
     static constexpr auto gradient = averaged<Options>(base::g);
     static constexpr auto m1 = update(m, beta1 * m + (1_c - beta1) * gradient);
     static constexpr auto v1 = update(v, beta2 * v + (1_c - beta2) * gradient * gradient);
-    static constexpr auto direction = (m1 / c1) / (sqrt(v1 / c2) + eps);
+    // Corrected by factors that are the same for all elements: one division and one root per element are left.
+    static constexpr auto direction = (m1 * (1_c / c1)) / (sqrt(v1 * (1_c / c2)) + eps);
 };
 
 /// 1 - beta^t, for c1 and c2 of step t = 1, 2, ...

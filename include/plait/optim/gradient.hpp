@@ -21,7 +21,7 @@ inline constexpr auto max_norm = scalar<"max_norm", float>;
 template <options Options, expression G>
 constexpr auto averaged(G g)
 {
-    auto mean = label<"gradient">(cast<float>(all_reduce(sum, g)) / world_size);
+    auto mean = label<"gradient">(cast<float>(all_reduce(sum, g)) * (1_c / world_size));
     if constexpr (Options.scale && Options.clip) {
         auto scaled = mean * inv_scale;
         return scaled * min(1_c, max_norm / (norm(scaled) + 1e-6_c));

@@ -117,39 +117,47 @@ class map_pass {
     void run_tiles(std::int64_t length, std::int64_t t)
     {
         if (reduces_) { sums_.enter_tensor(t); }
+        inputs_.start_run(t);
+        start_deliveries(t);
         for (std::int64_t done = 0; done < length; done += tile_elements) {
             const auto n = static_cast<std::size_t>(std::min(tile_elements, length - done));
-            inputs_.load(
-                n, t, [&](int i) { return c_.scratch.channels[i].offset + (c_.pass.operands[i].uniform ? 0 : done); });
+            inputs_.load(done, n);
             for (int r = 0; r < c_.pass.n_results; ++r) {
                 const channel& out = output(r);
-                c_.scratch.pointers.out[r] =
-                    out.tile != nullptr ? out.tile : c_.address(out, c_.args.rank(), out.offset + done, t);
+                c_.scratch.pointers.out[r] = out.tile != nullptr ? out.tile : own_[r] + done * out.size;
             }
             c_.code.kernel(c_.scratch.pointers, n);
-            for (int r = 0; r < c_.pass.n_results; ++r) { deliver(r, done, t, n); }
+            if (reduces_) { add_terms(n); }
+            for (const delivery& d : c_.scratch.deliveries) {
+                const std::int64_t size = output(d.result).size;
+                copy_out(d.start + done * size, static_cast<const std::byte*>(c_.scratch.pointers.out[d.result]),
+                         n * static_cast<std::size_t>(size), d.streaming);
+            }
+        }
+    }
+    void add_terms(std::size_t n)
+    {
+        for (int r = 0; r < c_.pass.n_results; ++r) {
+            if (result(r).reduces) { sums_.add(r, static_cast<const std::byte*>(c_.scratch.pointers.out[r]), n); }
         }
     }
 
-    /// Hands a tile of result r to whom it is for, beside this rank's own buffer.
-    void deliver(int r, std::int64_t done, std::int64_t t, std::size_t n)
+    /// Where the results of a run go: this rank's buffers, and whom else each tile is handed to.
+    void start_deliveries(std::int64_t t)
     {
-        const auto* from = static_cast<const std::byte*>(c_.scratch.pointers.out[r]);
-        if (result(r).reduces) {
-            sums_.add(r, from, n);
-            return;
-        }
-        if (result(r).to == destination::own) { return; }
-        const channel& out = output(r);
-        const std::int64_t offset = out.offset + done;
-        const std::size_t bytes = n * static_cast<std::size_t>(out.size);
-        if (for_another_root(r)) {
-            copy_out(c_.address(out, result(r).root, offset, t), from, bytes, false);
-        } else if (result(r).to == destination::all_ranks && two_shot_) {
-            const bool streaming = c_.args.elements_of(c_.slot_node(out.slot)) * out.size >= streaming_bytes;
-            for (int step = 1; step < c_.args.ranks(); ++step) {
-                const int peer = (c_.args.rank() + step) % c_.args.ranks();
-                copy_out(c_.address(out, peer, offset, t), from, bytes, streaming);
+        c_.scratch.deliveries.clear();
+        for (int r = 0; r < c_.pass.n_results; ++r) {
+            const channel& out = output(r);
+            if (result(r).reduces) { continue; }
+            if (out.tile == nullptr) { own_[r] = c_.address(out, c_.args.rank(), out.offset, t); }
+            if (for_another_root(r)) {
+                c_.scratch.deliveries.push_back({r, c_.address(out, result(r).root, out.offset, t), false});
+            } else if (result(r).to == destination::all_ranks && two_shot_) {
+                const bool streaming = c_.args.elements_of(c_.slot_node(out.slot)) * out.size >= streaming_bytes;
+                for (int step = 1; step < c_.args.ranks(); ++step) {
+                    const int peer = (c_.args.rank() + step) % c_.args.ranks();
+                    c_.scratch.deliveries.push_back({r, c_.address(out, peer, out.offset, t), streaming});
+                }
             }
         }
     }
@@ -159,6 +167,7 @@ class map_pass {
     space_reductions sums_;
     bool reduces_ = false;
     bool two_shot_ = true;
+    std::byte* own_[max_results];  // by result: where this rank's buffer is in a run
 };
 
 }  // namespace plait::host

@@ -4,6 +4,8 @@
 #include <plait/target/host/pass_functions.hpp>
 #include <plait/target/host/space.hpp>
 
+#include <array>
+#include <memory>
 #include <vector>
 
 namespace plait::host {
@@ -21,15 +23,27 @@ struct reduction_state {
     lane_state sum{};
 };
 
+/// A pointer of the tile_pointers that moves along with the tiles of a run.
+struct moving_pointer {
+    const void** pointer;
+    const std::byte* start;
+    std::int64_t step;  // bytes per element
+};
+
+/// Where a result goes beside this rank's own buffer, during a run.
+struct delivery {
+    int result;
+    std::byte* start;
+    bool streaming;  // past the caches
+};
+
 /// Memory that passes use; one per executable, so that a run allocates nothing.
 class pass_scratch {
   public:
-    pass_scratch() : storage_(static_cast<std::size_t>(count) * tile_bytes + 64) {}
-
     /// The next tile, aligned to 64 bytes. A pass starts with `restart`.
     std::byte* next_tile()
     {
-        std::byte* base = storage_.data() + (64 - reinterpret_cast<std::uintptr_t>(storage_.data()) % 64) % 64;
+        std::byte* base = tiles_.get() + (64 - reinterpret_cast<std::uintptr_t>(tiles_.get()) % 64) % 64;
         return base + static_cast<std::size_t>(used_++) * tile_bytes;
     }
     void restart() { used_ = 0; }
@@ -48,12 +62,16 @@ class pass_scratch {
 
     channel channels[max_operands + max_results];  // operands, then results
     kernels::tile_pointers pointers{};
+    std::array<moving_pointer, 2 * max_operands> moving;
+    std::array<int, max_operands> busy;  // operands that are work per tile
+    std::vector<delivery> deliveries;
     std::vector<reduction_state> reductions;
 
   private:
     static constexpr int count = 2 * max_operands + max_results;
     static constexpr std::size_t tile_bytes = static_cast<std::size_t>(tile_elements) * 8;
-    std::vector<std::byte> storage_;
+    // Not initialised: what no pass uses never becomes memory.
+    std::unique_ptr<std::byte[]> tiles_ = std::make_unique_for_overwrite<std::byte[]>(count * tile_bytes + 64);
     int used_ = 0;
     std::vector<std::byte> partials_;
     std::vector<const std::byte*> addresses_;

@@ -85,14 +85,15 @@ class reduce_pass {
     /// Evaluates n elements along dimension `along`, from `from` on, into the terms tile.
     void evaluate(const index& at, int along, std::int64_t from, std::size_t n)
     {
-        inputs_.load(n, 0, [&](int i) {
-            const stream& v = c_.scratch.channels[i].view;
-            std::int64_t offset = v.offset;
+        for (int i = 0; i < c_.pass.n_operands; ++i) {
+            channel& ch = c_.scratch.channels[i];
+            ch.offset = ch.view.offset;
             for (int d = 0; d < space_.dims; ++d) {
-                offset += v.stride[d] * (d == along ? from : at[static_cast<std::size_t>(d)]);
+                ch.offset += ch.view.stride[d] * (d == along ? from : at[static_cast<std::size_t>(d)]);
             }
-            return offset;
-        });
+        }
+        inputs_.start_run(0);
+        inputs_.load(0, n);
         c_.code.kernel(c_.scratch.pointers, n);
     }
 

@@ -8,7 +8,8 @@
 
 namespace plait::host {
 
-/// The inputs of one pass, tile by tile, as pointers in the scratch's tile_pointers.
+/// The inputs of one pass, tile by tile, as pointers in the scratch's tile_pointers. Most are pointers that move along
+/// with the tiles; only what must be combined or drawn is work per tile.
 class tile_inputs {
   public:
     explicit tile_inputs(const pass_context& c) : c_(c), world_(static_cast<double>(c.args.ranks())) {}
@@ -32,7 +33,8 @@ class tile_inputs {
                 case source::all_ranks:
                 case source::root_combined:
                     ch.tile = c_.scratch.next_tile();
-                    if (o.from == source::root_combined || c_.args.ranks() == 1) {
+                    if (zeros(o)) { std::memset(ch.tile, 0, static_cast<std::size_t>(tile_elements) * 8); }
+                    if (zeros(o) || c_.args.ranks() == 1) {
                         ch.identity = c_.scratch.next_tile();
                         c_.code.combiners[i]->fill_identity(static_cast<std::size_t>(tile_elements), ch.identity);
                     }
@@ -43,29 +45,27 @@ class tile_inputs {
         }
     }
 
-    /// Makes n elements available, from element `offset` of each channel on (`uniform` operands: one element).
-    template <class Offset>
-    void load(std::size_t n, std::int64_t t, Offset&& offset_of)
+    /// A run of elements begins at the channels' offsets, in tensor t.
+    void start_run(std::int64_t t)
     {
+        tensor_ = t;
+        n_moving_ = 0;
+        n_busy_ = 0;
         for (int i = 0; i < c_.pass.n_operands; ++i) {
             const pass_operand& o = c_.pass.operands[i];
-            const channel& ch = c_.scratch.channels[i];
-            const std::int64_t offset = offset_of(i);
-            const std::size_t count = o.uniform ? 1 : n;
             switch (o.from) {
                 case source::own:
-                    c_.scratch.pointers.in[i] = c_.address(ch, c_.args.rank(), offset, t);
+                    move(c_.scratch.pointers.in[i], i, c_.args.rank());
                     break;
                 case source::from_root:
-                    c_.scratch.pointers.in[i] = c_.address(ch, o.root, offset, t);
+                    move(c_.scratch.pointers.in[i], i, o.root);
                     break;
                 case source::all_ranks:
                 case source::root_combined:
-                    combine(i, offset, t, count);
+                    start_combining(i);
                     break;
                 case source::mask:
-                    draw_mask(o.node, offset, count, ch.tile);
-                    c_.scratch.pointers.in[i] = ch.tile;
+                    c_.scratch.busy[n_busy_++] = i;
                     break;
                 default:
                     break;
@@ -73,34 +73,71 @@ class tile_inputs {
         }
     }
 
-  private:
-    /// Combined values of all ranks, as the tile loop reads them: one pointer, or two streams of which the loop does
-    /// the last combination itself.
-    void combine(int i, std::int64_t offset, std::int64_t t, std::size_t n)
+    /// Makes n elements available, from element `done` of the run on (`uniform` operands: one element).
+    void load(std::int64_t done, std::size_t n)
     {
-        const pass_operand& o = c_.pass.operands[i];
+        for (const moving_pointer& m : std::span(c_.scratch.moving).first(static_cast<std::size_t>(n_moving_))) {
+            *m.pointer = m.start + done * m.step;
+        }
+        for (int i : std::span(c_.scratch.busy).first(static_cast<std::size_t>(n_busy_))) {
+            const pass_operand& o = c_.pass.operands[i];
+            const std::int64_t offset = c_.scratch.channels[i].offset + (o.uniform ? 0 : done);
+            const std::size_t count = o.uniform ? 1 : n;
+            if (o.from == source::mask) {
+                draw_mask(o.node, offset, count, c_.scratch.channels[i].tile);
+                c_.scratch.pointers.in[i] = c_.scratch.channels[i].tile;
+            } else {
+                combine(i, offset, count);
+            }
+        }
+    }
+
+  private:
+    /// Whether a combined value is zeros here: only the root gets it.
+    [[nodiscard]] bool zeros(const pass_operand& o) const
+    {
+        return o.from == source::root_combined && c_.args.rank() != o.root;
+    }
+    /// Whether the tile loop does the last combination itself, from a second stream.
+    [[nodiscard]] bool last_in_loop(int i) const
+    {
+        return c_.args.ranks() > 1 && !c_.code.combiners[i]->low_precision && !c_.pass.operands[i].uniform;
+    }
+
+    void move(const void*& pointer, int i, int rank)
+    {
         const channel& ch = c_.scratch.channels[i];
-        const combiner& code = *c_.code.combiners[i];
+        const std::int64_t step = c_.pass.operands[i].uniform ? 0 : ch.size;
+        c_.scratch.moving[n_moving_++] = {&pointer, c_.address(ch, rank, ch.offset, tensor_), step};
+    }
+
+    void start_combining(int i)
+    {
         const void*& first = c_.scratch.pointers.in[i];
         const void*& second = c_.scratch.pointers.second[i];
-        second = ch.identity;
-        if (o.from == source::root_combined && c_.args.rank() != o.root) {
-            std::memset(ch.tile, 0, n * 8);
-            first = ch.tile;
+        second = c_.scratch.channels[i].identity;
+        if (zeros(c_.pass.operands[i])) {
+            first = c_.scratch.channels[i].tile;
             return;
         }
-        const int ranks = c_.args.ranks();
-        const bool last_in_loop = ranks > 1 && !code.low_precision && !o.uniform;
-        if (last_in_loop) { second = c_.address(ch, ranks - 1, offset, t); }
-        const int combined = ranks - (last_in_loop ? 1 : 0);
-        if (combined == 1 && !code.low_precision) {
-            first = c_.address(ch, 0, offset, t);
-            return;
+        const bool two = last_in_loop(i);
+        if (two) { move(second, i, c_.args.ranks() - 1); }
+        const int others = c_.args.ranks() - (two ? 1 : 0);
+        if (others == 1 && !c_.code.combiners[i]->low_precision) {
+            move(first, i, 0);
+        } else {
+            c_.scratch.busy[n_busy_++] = i;
         }
-        const std::span<const std::byte*> all = c_.scratch.addresses(static_cast<std::size_t>(combined));
-        for (int r = 0; r < combined; ++r) { all[static_cast<std::size_t>(r)] = c_.address(ch, r, offset, t); }
-        code.combine(all, n, ch.tile);
-        first = ch.tile;
+    }
+    /// Combines n elements of all ranks, or of all but the last, into the operand's tile.
+    void combine(int i, std::int64_t offset, std::size_t n)
+    {
+        const channel& ch = c_.scratch.channels[i];
+        const auto ranks = static_cast<std::size_t>(c_.args.ranks() - (last_in_loop(i) ? 1 : 0));
+        const std::span<const std::byte*> all = c_.scratch.addresses(ranks);
+        for (std::size_t r = 0; r < ranks; ++r) { all[r] = c_.address(ch, static_cast<int>(r), offset, tensor_); }
+        c_.code.combiners[i]->combine(all, n, ch.tile);
+        c_.scratch.pointers.in[i] = ch.tile;
     }
 
     /// Which elements a dropout keeps, from the global index of the first.
@@ -155,6 +192,9 @@ class tile_inputs {
 
     const pass_context& c_;
     double world_;
+    std::int64_t tensor_ = 0;
+    int n_moving_ = 0;
+    int n_busy_ = 0;
 };
 
 }  // namespace plait::host
