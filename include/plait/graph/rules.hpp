@@ -67,6 +67,7 @@ enum class rule : int {
     fuse_between,
     unknown_label,
     no_kernel,
+    kernel_size,
 };
 
 /// A message cut to its length, so that compilers which print template arguments as lists of characters stay brief.
@@ -318,6 +319,10 @@ struct assert_rule<rule::fuse_between, Message> {
 template <auto Message>
 struct assert_rule<rule::unknown_label, Message> {
     static_assert(holds<Message>, "plait: no operation of the program has this label; label it where it is built: label<L>(...)");
+};
+template <auto Message>
+struct assert_rule<rule::kernel_size, Message> {
+    static_assert(holds<Message>, "plait: one kernel takes at most 40 operands and 24 results; make two programs of it");
 };
 template <auto Message>
 struct assert_rule<rule::no_kernel, Message> {

@@ -35,7 +35,7 @@ class arguments {
           extents_(image.symbols.size()),
           counts_(image.symbols.size()),
           scalars_(image.symbols.size() * 8),
-          buffers_(static_cast<std::size_t>(image.plan->n_slots * ranks))
+          buffers_(static_cast<std::size_t>(image.n_slots() * ranks))
     {
     }
 

@@ -3,6 +3,8 @@
 
 #include <plait/plan/levels.hpp>
 
+#include <iterator>
+
 namespace plait::detail {
 
 /// Where values lie, while passes are made.
@@ -16,13 +18,13 @@ struct placement {
     }
 };
 
-/// Collects operands and steps of one pass, operands first, each value once.
-template <class Graph>
+/// Collects operands, steps and results of the plan's last pass, each value once.
+template <class Graph, class Plan>
 struct pass_builder {
     const Graph& g;
     const levels<Graph>& when;
     const placement<Graph>& where;
-    program_plan& plan;
+    Plan& plan;
     pass_plan& p;
     bool seen[Graph::node_capacity]{};
 
@@ -33,8 +35,7 @@ struct pass_builder {
         if (seen[v]) { return; }
         seen[v] = true;
         const node& n = g[v];
-        const bool here = is_point(n.kind) || (reads_peers(n.kind) && n.fused);
-        const bool stored = where.slot_of[v] >= 0 && (!here || when.level[v] < p.level);
+        const bool stored = where.slot_of[v] >= 0 && (!in_registers(n) || when.level[v] < p.level);
         switch (n.kind) {
             case op::tensor:
                 operand(v, where.slot_of[v], source::own);
@@ -74,11 +75,11 @@ struct pass_builder {
         const source from = n.kind == op::broadcast || n.kind == op::scatter ? source::from_root
                             : n.kind == op::reduce_to_root                   ? source::root_combined
                                                                              : source::all_ranks;
-        operand(c, where.slot_of[when.value[n.args[0]]], from);
-        p.operands[p.n_operands - 1].combine = n.attrs.combine;
-        p.operands[p.n_operands - 1].root = n.attrs.a;
+        pass_operand& o = operand(c, where.slot_of[when.value[n.args[0]]], from);
+        o.combine = n.attrs.combine;
+        o.root = n.attrs.a;
         p.fused = p.fused || n.fused;
-        plan.slots[p.operands[p.n_operands - 1].slot].peers_touch = true;
+        plan.slots[o.slot].peers_touch = true;
     }
 
     /// The operands of node v as its step reads them: a contracted addition reads the factors of its product.
@@ -106,7 +107,12 @@ struct pass_builder {
 
     constexpr void store(int v, int slot_index, destination to, int root, bool reduces)
     {
-        pass_result& r = p.results[p.n_results++];
+        if (plan.n_results == static_cast<int>(std::size(plan.results))) {
+            plan.overflow = true;
+            return;
+        }
+        ++p.results.count;
+        pass_result& r = plan.results[plan.n_results++];
         r.node = v;
         r.slot = slot_index;
         r.to = to;
@@ -116,15 +122,31 @@ struct pass_builder {
         plan.slots[slot_index].peers_touch = plan.slots[slot_index].peers_touch || to != destination::own;
     }
 
-  private:
-    constexpr void step(int v) { p.steps[p.n_steps++] = v; }
-    constexpr void operand(int v, int slot_index, source from)
+    constexpr void step(int v)
     {
-        pass_operand& o = p.operands[p.n_operands++];
+        if (plan.n_steps == static_cast<int>(std::size(plan.steps))) {
+            plan.overflow = true;
+            return;
+        }
+        ++p.steps.count;
+        plan.steps[plan.n_steps++] = v;
+    }
+
+  private:
+    constexpr pass_operand& operand(int v, int slot_index, source from)
+    {
+        plan.overflow = plan.overflow || plan.n_operands == static_cast<int>(std::size(plan.operands));
+        if (!plan.overflow) {
+            ++p.operands.count;
+            ++plan.n_operands;
+        }
+        pass_operand& o = plan.operands[plan.n_operands - 1];
+        o = pass_operand{};
         o.node = v;
         o.slot = slot_index;
         o.from = from;
         o.uniform = is_uniform(g[v]);
+        return o;
     }
     /// Whether a value of this shape has one element along the innermost dimension of the pass.
     [[nodiscard]] constexpr bool is_uniform(const node& n) const

@@ -7,20 +7,16 @@
 namespace plait {
 namespace detail {
 
-/// Values of a pass by number: operands first, then steps.
-template <class Graph>
-constexpr int value_number(const Graph&, const pass_plan& p, const int* value_of, int node_index)
-{
-    const int v = value_of[node_index];
-    for (int s = 0; s < p.n_steps; ++s) {
-        if (p.steps[s] == v) { return p.n_operands + s; }
-    }
-    for (int o = 0; o < p.n_operands; ++o) {
-        if (p.operands[o].node == v && p.operands[o].from != source::mask) { return o; }
-    }
-    return -1;
-}
+constexpr bool is_low_precision_type(dtype t) { return t == dtype::f16 || t == dtype::bf16; }
+constexpr bool combines_ranks(source from) { return from == source::all_ranks || from == source::root_combined; }
 
+struct input_numbers {
+    bool is_number = false;
+    std::uint64_t bits = 0;  // of a number
+    dtype type = dtype::f32;
+    kernels::access how = kernels::access::varies;
+    reduction combine = reduction::sum;
+};
 struct step_numbers {
     op kind = op::cast;
     dtype type = dtype::f32;
@@ -30,129 +26,133 @@ struct step_numbers {
     int c = -1;
     int contracts = 0;
 };
+struct output_numbers {
+    int value = 0;
+    dtype type = dtype::f32;
+};
+
+/// What a kernel does, in numbers: its inputs are values 0 ... n-1, its steps those that follow.
+template <int Inputs, int Steps, int Outputs>
+struct kernel_numbers {
+    input_numbers inputs[Inputs > 0 ? Inputs : 1]{};
+    step_numbers steps[Steps > 0 ? Steps : 1]{};
+    output_numbers outputs[Outputs]{};
+};
 
 template <class Graph>
-constexpr step_numbers number_step(const Graph& g, const pass_plan& p, const levels<Graph>& when, int s)
+constexpr input_numbers number_input(const Graph& g, const pass_operand& o)
 {
-    const int v = p.steps[s];
+    input_numbers in;
+    const node& n = g[o.node];
+    in.is_number = o.from == source::number;
+    in.bits = n.bits;
+    in.combine = o.combine;
+    // What low-precision ranks combined lies in an f32 tile, rounded already.
+    const bool rounded_tile = combines_ranks(o.from) && is_low_precision_type(n.type);
+    in.type = o.from == source::mask         ? dtype::boolean
+              : o.from == source::world_size ? dtype::f64
+              : rounded_tile                 ? dtype::f32
+                                             : n.type;
+    const bool uniform = o.uniform || o.from == source::scalar || o.from == source::world_size;
+    const bool two = combines_ranks(o.from) && !rounded_tile;
+    in.how = uniform ? kernels::access::uniform : two ? kernels::access::two : kernels::access::varies;
+    return in;
+}
+
+/// `number` gives the value that a node is; `mask` the one that says what dropout v keeps.
+template <class Graph>
+constexpr step_numbers number_step(const Graph& g, const levels<Graph>& when, int v, const int* number, int mask)
+{
     const node& n = g[v];
-    const auto number = [&](int i) { return value_number(g, p, when.value, i); };
+    const auto value = [&](int i) { return number[when.value[i]]; };
     step_numbers k;
     k.kind = n.kind;
     k.type = k.operands = n.type;
     if (n.contracts != 0) {
         const node& product = g[n.args[n.contracts - 1]];
-        k.a = number(product.args[0]);
-        k.b = number(product.args[1]);
-        k.c = number(n.args[2 - n.contracts]);
+        k.a = value(product.args[0]);
+        k.b = value(product.args[1]);
+        k.c = value(n.args[2 - n.contracts]);
         k.contracts = n.contracts;
         return k;
     }
     if (n.kind == op::update) {
-        k.a = number(n.args[1]);
+        k.a = value(n.args[1]);
         k.operands = g[n.args[1]].type;
         return k;
     }
-    if (n.kind == op::dropout) {
-        k.a = number(n.args[0]);
-        k.b = number(n.args[1]);
-        for (int o = 0; o < p.n_operands; ++o) {
-            if (p.operands[o].from == source::mask && p.operands[o].node == v) { k.c = o; }
-        }
-        return k;
-    }
-    k.a = number(n.args[0]);
-    if (n.n_args > 1) { k.b = number(n.args[1]); }
-    if (n.n_args > 2) { k.c = number(n.args[2]); }
+    k.a = value(n.args[0]);
+    if (n.n_args > 1) { k.b = value(n.args[1]); }
+    if (n.n_args > 2) { k.c = n.kind == op::dropout ? mask : value(n.args[2]); }
     if (n.kind == op::cast || is_logical(n.kind)) { k.operands = g[n.args[0]].type; }
     if (is_comparison(n.kind)) { k.operands = promote(g[n.args[0]].type, g[n.args[1]].type); }
-    if (n.kind == op::mul) {
-        for (int j = 0; j < g.size; ++j) {
-            for (int a = 0; a < g[j].n_args; ++a) {
-                const bool sum = (g[j].kind == op::add || g[j].kind == op::sub) && when.value[g[j].args[a]] == v;
-                if (sum && g[j].contracts != 1 + a && is_floating(n.type)) { k.contracts = 1; }
+    if (n.kind == op::mul && is_floating(n.type)) {
+        for (int j : when.users(v)) {
+            const bool sum = g[j].kind == op::add || g[j].kind == op::sub;
+            for (int a = 0; sum && a < g[j].n_args; ++a) {
+                if (when.value[g[j].args[a]] == v && g[j].contracts != 1 + a) { k.contracts = 1; }
             }
         }
     }
     return k;
 }
 
-constexpr bool is_low_precision_type(dtype t) { return t == dtype::f16 || t == dtype::bf16; }
-
-/// How the tile loop reads an operand. What low-precision ranks combined lies in an f32 tile, rounded already.
-template <class Graph>
-constexpr kernels::access access_of(const Graph&, const pass_operand& o)
+template <class Lowered, int P>
+constexpr auto number_kernel()
 {
-    if (o.uniform || o.from == source::scalar || o.from == source::world_size) { return kernels::access::uniform; }
-    const bool combined = o.from == source::all_ranks || o.from == source::root_combined;
-    return combined ? kernels::access::two : kernels::access::varies;
-}
-template <class Graph>
-constexpr dtype tile_type(const Graph& g, const pass_operand& o)
-{
-    if (o.from == source::mask) { return dtype::boolean; }
-    if (o.from == source::world_size) { return dtype::f64; }
-    const bool combined = o.from == source::all_ranks || o.from == source::root_combined;
-    return combined && is_low_precision_type(g[o.node].type) ? dtype::f32 : g[o.node].type;
-}
-template <class Graph>
-constexpr kernels::access tile_access(const Graph& g, const pass_operand& o)
-{
-    const kernels::access how = access_of(g, o);
-    const bool rounded_tile = how == kernels::access::two && is_low_precision_type(g[o.node].type);
-    return rounded_tile ? kernels::access::varies : how;
-}
-
-/// The dtype in which a result leaves the tile loop: a reduction's terms go to a tile in their accumulator's dtype.
-template <class Graph>
-constexpr dtype result_type(const Graph& g, const pass_result& r)
-{
-    return r.reduces && is_low_precision_type(g[r.node].type) ? dtype::f32 : g[r.node].type;
-}
-/// Which value of the pass a result is: a reduction's is its operand.
-template <class Graph>
-constexpr int result_value(const Graph& g, const pass_plan& p, const levels<Graph>& when, const pass_result& r)
-{
-    const node& n = g[r.node];
-    const bool through = r.reduces || writes_peers(n.kind);
-    if (through && p.n_operands == 1 && p.n_steps == 0) { return 0; }
-    return value_number(g, p, when.value, through ? n.args[0] : r.node);
+    constexpr const auto& g = Lowered::graph;
+    constexpr const auto& plan = Lowered::plan;
+    constexpr pass_plan p = plan.passes[P];
+    kernel_numbers<p.operands.count, p.steps.count, p.results.count> k;
+    int number[g.node_capacity]{};
+    int mask[g.node_capacity]{};
+    for (int i = 0; i < p.operands.count; ++i) {
+        const pass_operand& o = plan.operands[p.operands.first + i];
+        (o.from == source::mask ? mask : number)[o.node] = i;
+        k.inputs[i] = number_input(g, o);
+    }
+    for (int s = 0; s < p.steps.count; ++s) { number[plan.steps[p.steps.first + s]] = p.operands.count + s; }
+    for (int s = 0; s < p.steps.count; ++s) {
+        const int v = plan.steps[p.steps.first + s];
+        k.steps[s] = number_step(g, Lowered::when, v, number, mask[v]);
+    }
+    for (int i = 0; i < p.results.count; ++i) {
+        const pass_result& r = plan.results[p.results.first + i];
+        const node& n = g[r.node];
+        // A reduction's terms, and what a collective sends, are its operand. (One that only moves reads it as value 0.)
+        const bool through = r.reduces || writes_peers(n.kind);
+        const bool moves = p.operands.count == 1 && p.steps.count == 0;
+        k.outputs[i].value = moves ? 0 : number[Lowered::when.value[through ? n.args[0] : r.node]];
+        k.outputs[i].type = r.reduces && is_low_precision_type(n.type) ? dtype::f32 : n.type;
+    }
+    return k;
 }
 
-}  // namespace detail
-
-namespace detail {
-
-template <class L, int P, int O>
+template <input_numbers In>
 constexpr auto input_type()
 {
-    constexpr pass_operand o = L::plan.passes[P].operands[O];
-    if constexpr (o.from == source::number) {
-        return kernels::number<L::graph[o.node].bits>{};
+    if constexpr (In.is_number) {
+        return kernels::number<In.bits>{};
     } else {
-        return kernels::input<tile_type(L::graph, o), tile_access(L::graph, o), o.combine>{};
+        return kernels::input<In.type, In.how, In.combine>{};
     }
 }
-template <class L, int P, int S>
-constexpr auto step_type()
-{
-    constexpr step_numbers k = number_step(L::graph, L::plan.passes[P], L::when, S);
-    return kernels::step<k.kind, k.type, k.operands, k.a, k.b, k.c, k.contracts>{};
-}
-template <class L, int P, int R>
-constexpr auto output_type()
-{
-    constexpr pass_result r = L::plan.passes[P].results[R];
-    return kernels::output<result_value(L::graph, L::plan.passes[P], L::when, r), result_type(L::graph, r)>{};
-}
-template <class L, int P, int... O, int... S, int... R>
-constexpr auto kernel_type(std::integer_sequence<int, O...>, std::integer_sequence<int, S...>,
-                           std::integer_sequence<int, R...>)
-{
-    return kernels::tile_kernel<kernels::list<decltype(input_type<L, P, O>())...>,
-                                kernels::list<decltype(step_type<L, P, S>())...>,
-                                kernels::list<decltype(output_type<L, P, R>())...>>{};
-}
+
+template <class Lowered, int P>
+struct kernel_type {
+    static constexpr auto k = number_kernel<Lowered, P>();
+
+    template <int... I, int... S, int... O>
+    static constexpr auto make(std::integer_sequence<int, I...>, std::integer_sequence<int, S...>,
+                               std::integer_sequence<int, O...>)
+    {
+        return kernels::tile_kernel<
+            kernels::list<decltype(input_type<k.inputs[I]>())...>,
+            kernels::list<kernels::step<k.steps[S].kind, k.steps[S].type, k.steps[S].operands, k.steps[S].a,
+                                        k.steps[S].b, k.steps[S].c, k.steps[S].contracts>...>,
+            kernels::list<kernels::output<k.outputs[O].value, k.outputs[O].type>...>>{};
+    }
+};
 
 }  // namespace detail
 
@@ -161,9 +161,10 @@ constexpr auto kernel_type(std::integer_sequence<int, O...>, std::integer_sequen
 template <class Lowered, int P>
 constexpr auto make_kernel()
 {
-    return detail::kernel_type<Lowered, P>(std::make_integer_sequence<int, Lowered::plan.passes[P].n_operands>{},
-                                           std::make_integer_sequence<int, Lowered::plan.passes[P].n_steps>{},
-                                           std::make_integer_sequence<int, Lowered::plan.passes[P].n_results>{});
+    constexpr pass_plan p = Lowered::plan.passes[P];
+    return detail::kernel_type<Lowered, P>::make(std::make_integer_sequence<int, p.operands.count>{},
+                                                 std::make_integer_sequence<int, p.steps.count>{},
+                                                 std::make_integer_sequence<int, p.results.count>{});
 }
 template <class Lowered, int P>
 using kernel_of = decltype(make_kernel<Lowered, P>());

@@ -15,6 +15,10 @@ constexpr bool reads_peers(op k)
 }
 /// A collective that a pass writes through.
 constexpr bool writes_peers(op k) { return k == op::all_gather || k == op::gather; }
+/// A value that is only ever in registers unless someone needs it in memory.
+constexpr bool in_registers(const node& n) { return is_point(n.kind) || (reads_peers(n.kind) && n.fused); }
+/// A collective that runs after its operand has come to memory.
+constexpr bool through_memory(const node& n) { return is_collective(n.kind) && !(writes_peers(n.kind) && n.fused); }
 
 /// Levels: a value is available to passes from `available` on; it is made at `level`.
 template <class Graph>
@@ -33,37 +37,57 @@ struct levels {
                 if (g[v].type == g[i].type && g[v].dims == g[i].dims) { value[i] = v; }
             }
         }
+        list_users();
         for (int i = 0; i < g.size; ++i) { level[i] = earliest(i); }
         for (int i = g.size - 1; i >= 0; --i) { sink(i); }
+    }
+
+    /// The nodes that read value v (an update reads what it stores, not its tensor).
+    [[nodiscard]] constexpr std::span<const int> users(int v) const
+    {
+        return {user_list_ + first_user_[v], static_cast<std::size_t>(first_user_[v + 1] - first_user_[v])};
     }
 
     /// The first level whose passes can use node i.
     [[nodiscard]] constexpr int available(int i) const
     {
         const int v = value[i];
-        const node& n = g[v];
-        if (is_leaf(n.kind)) { return 0; }
-        if (is_point(n.kind)) { return level[v]; }
-        if (reads_peers(n.kind) && n.fused) { return level[v]; }
-        return level[v] + 1;
+        if (is_leaf(g[v].kind)) { return 0; }
+        return in_registers(g[v]) ? level[v] : level[v] + 1;
     }
     /// The first level whose passes find node i in memory.
     [[nodiscard]] constexpr int in_memory(int i) const
     {
         const int v = value[i];
-        const bool registers = is_point(g[v].kind) || (reads_peers(g[v].kind) && g[v].fused);
-        return registers ? level[v] + 1 : available(i);
+        return in_registers(g[v]) ? level[v] + 1 : available(i);
     }
 
   private:
+    constexpr void list_users()
+    {
+        for (int pass = 0; pass < 2; ++pass) {  // counts, then places
+            for (int j = 0; j < g.size; ++j) {
+                for (int a = g[j].kind == op::update ? 1 : 0; a < g[j].n_args; ++a) {
+                    const int v = value[g[j].args[a]];
+                    if (pass == 0) {
+                        ++first_user_[v + 1];
+                    } else {
+                        user_list_[next_[v]++] = j;
+                    }
+                }
+            }
+            for (int v = 0; v < g.size && pass == 0; ++v) {
+                first_user_[v + 1] += first_user_[v];
+                next_[v] = first_user_[v];
+            }
+        }
+    }
+
     [[nodiscard]] constexpr int earliest(int i) const
     {
         const node& n = g[i];
         if (is_leaf(n.kind)) { return 0; }
-        if (is_collective(n.kind)) {
-            const bool same_pass = writes_peers(n.kind) && n.fused;
-            return same_pass ? available(n.args[0]) : in_memory(n.args[0]);
-        }
+        if (is_collective(n.kind)) { return through_memory(n) ? in_memory(n.args[0]) : available(n.args[0]); }
         int latest = 0;
         for (int a = n.kind == op::update ? 1 : 0; a < n.n_args; ++a) {
             const int at = available(n.args[a]);
@@ -78,17 +102,17 @@ struct levels {
     {
         if (!is_elementwise(g[i].kind)) { return; }
         int first_use = -1;
-        for (int j = i + 1; j < g.size; ++j) {
-            for (int a = 0; a < g[j].n_args; ++a) {
-                if (value[g[j].args[a]] != i) { continue; }
-                if (g[j].kind == op::slice) { continue; }  // its consumers have the same value
-                const bool from_memory = is_collective(g[j].kind) && !(writes_peers(g[j].kind) && g[j].fused);
-                const int use = g[j].kind == op::update ? level[i] : from_memory ? level[j] - 1 : level[j];
-                first_use = first_use < 0 || use < first_use ? use : first_use;
-            }
+        for (int j : users(i)) {
+            if (g[j].kind == op::slice) { continue; }  // its consumers have the same value
+            const int use = g[j].kind == op::update ? level[i] : through_memory(g[j]) ? level[j] - 1 : level[j];
+            first_use = first_use < 0 || use < first_use ? use : first_use;
         }
         if (first_use > level[i]) { level[i] = first_use; }
     }
+
+    int first_user_[Graph::node_capacity + 1]{};
+    int next_[Graph::node_capacity]{};
+    int user_list_[Graph::node_capacity * max_args]{};
 };
 
 }  // namespace plait::detail

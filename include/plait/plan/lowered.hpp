@@ -4,11 +4,34 @@
 #include <plait/graph/program.hpp>
 #include <plait/plan/make_plan.hpp>
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
 
 namespace plait {
+
+namespace detail {
+
+template <int S, int P, int O, int T, int R>
+constexpr std::array<pass_view, static_cast<std::size_t>(P)> views_of(const program_plan<S, P, O, T, R>& plan)
+{
+    std::array<pass_view, static_cast<std::size_t>(P)> views;
+    for (int i = 0; i < plan.n_passes; ++i) {
+        const pass_plan& p = plan.passes[i];
+        pass_view& v = views[static_cast<std::size_t>(i)];
+        v.kind = p.kind;
+        v.space = p.space;
+        v.slice_dim = p.slice_dim;
+        v.barrier_before = p.barrier_before;
+        v.fused = p.fused;
+        v.operands = {plan.operands + p.operands.first, static_cast<std::size_t>(p.operands.count)};
+        v.results = {plan.results + p.results.first, static_cast<std::size_t>(p.results.count)};
+    }
+    return views;
+}
+
+}  // namespace detail
 
 /// A program lowered for the host: its graph, its plan and when each node runs.
 template <class Program>
@@ -16,7 +39,9 @@ struct lowered {
     using graph_type = std::remove_cvref_t<decltype(Program::graph)>;
     static constexpr graph_type graph = Program::graph;
     static constexpr detail::levels<graph_type> when{graph};
-    static constexpr program_plan plan = make_plan(graph);
+    static constexpr const auto& plan = detail::planned<graph>::value;
+    static constexpr auto passes = detail::views_of(plan);
+    static constexpr plan_view view{{plan.slots, static_cast<std::size_t>(plan.n_slots)}, passes, plan.barrier_after};
 };
 
 /// A lowered program as data: what the runtime, which is no template of the program, works on.
@@ -24,13 +49,15 @@ struct program_image {
     std::string_view name;
     std::span<const node> nodes;
     std::span<const fixed_string> symbols;
-    const program_plan* plan = nullptr;
+    plan_view plan{};
     std::uint64_t hash = 0;  // of the graph: equal programs on all ranks have equal hashes
 
     [[nodiscard]] std::string_view text(int symbol) const { return symbols[static_cast<std::size_t>(symbol)].view(); }
     [[nodiscard]] const node& node_of(int i) const { return nodes[static_cast<std::size_t>(i)]; }
+    [[nodiscard]] const slot& slot_of(int s) const { return plan.slots[static_cast<std::size_t>(s)]; }
+    [[nodiscard]] int n_slots() const { return static_cast<int>(plan.slots.size()); }
     /// The node whose shape, layout and dtype slot s has.
-    [[nodiscard]] const node& slot_node(int s) const { return node_of(plan->slots[s].node); }
+    [[nodiscard]] const node& slot_node(int s) const { return node_of(plan.slots[static_cast<std::size_t>(s)].node); }
 };
 
 namespace detail {
@@ -66,7 +93,7 @@ program_image image_of()
     image.name = Lowered::graph.name.view();
     image.nodes = {Lowered::graph.nodes, static_cast<std::size_t>(Lowered::graph.size)};
     image.symbols = {Lowered::graph.symbols, static_cast<std::size_t>(Lowered::graph.n_symbols)};
-    image.plan = &Lowered::plan;
+    image.plan = Lowered::view;
     image.hash = detail::program_hash<Lowered>;
     return image;
 }

@@ -3,20 +3,24 @@
 
 #include <plait/plan/build_pass.hpp>
 
+#include <type_traits>
+
 namespace plait {
 namespace detail {
 
-template <class Graph>
+template <class Graph, int Scale>
 struct planner {
+    static constexpr int n = Graph::node_capacity;
+    using plan_type = program_plan<n, 2 * n, 4 * Scale * n + 16, 4 * Scale * n + 16, 2 * n>;
+    using builder = pass_builder<Graph, plan_type>;
+
     const Graph& g;
     levels<Graph> when;
     placement<Graph> where{};
-    program_plan plan{};
+    plan_type plan{};
 
     constexpr explicit planner(const Graph& graph) : g(graph), when(graph) {}
 
-    /// Whether value v is only ever in registers unless someone needs it in memory.
-    constexpr bool in_registers(int v) const { return is_point(g[v].kind) || (reads_peers(g[v].kind) && g[v].fused); }
     constexpr bool same_shape(int a, int b) const
     {
         if (g[a].dims != g[b].dims) { return false; }
@@ -29,15 +33,10 @@ struct planner {
     /// Whether value v must be in memory for some consumer. Small values are computed again where they are broadcast.
     constexpr bool needed_in_memory(int v) const
     {
-        for (int j = 0; j < g.size; ++j) {
-            const node& n = g[j];
-            if (n.kind == op::update || n.kind == op::slice) { continue; }
-            for (int a = 0; a < n.n_args; ++a) {
-                if (when.value[n.args[a]] != v) { continue; }
-                const bool through_memory = is_collective(n.kind) && !(writes_peers(n.kind) && n.fused);
-                if (through_memory) { return true; }
-                if (when.level[j] > when.level[v] && (same_shape(j, v) || is_reduction(n.kind))) { return true; }
-            }
+        for (int j : when.users(v)) {
+            if (g[j].kind == op::update || g[j].kind == op::slice) { continue; }
+            if (through_memory(g[j])) { return true; }
+            if (when.level[j] > when.level[v] && (same_shape(j, v) || is_reduction(g[j].kind))) { return true; }
         }
         return false;
     }
@@ -50,33 +49,33 @@ struct planner {
     constexpr void place()
     {
         for (int i = 0; i < g.size; ++i) {
-            where.slot_of[i] = -1;
-            if (g[i].kind != op::tensor) { continue; }
-            where.slot_of[i] = plan.n_slots;
-            plan.slots[plan.n_slots].node = i;
-            plan.slots[plan.n_slots++].is_tensor = true;
+            where.slot_of[i] = g[i].kind == op::tensor ? add_slot(i) : -1;
+            if (g[i].kind == op::tensor) { plan.slots[where.slot_of[i]].is_tensor = true; }
         }
         for (int v = 0; v < g.size; ++v) {
             if (is_leaf(g[v].kind) || when.value[v] != v) { continue; }
-            for (int u = 0; u < g.size && where.slot_of[v] < 0; ++u) {
-                if (stored_by(u, v)) { where.slot_of[v] = where.slot_of[g[u].args[0]]; }
-            }
             bool waits = false;
-            for (int u = 0; u < g.size; ++u) {
-                waits = waits || (g[u].kind == op::update && where.deferred[u] && when.value[u] == v && u != v);
+            for (int u : when.users(v)) {
+                if (where.slot_of[v] < 0 && stored_by(u, v)) { where.slot_of[v] = where.slot_of[g[u].args[0]]; }
+                waits = waits || (g[u].kind == op::update && where.deferred[u] && when.value[u] == v);
             }
-            const bool needs_slot = !in_registers(v) || waits || needed_in_memory(v);
+            const bool needs_slot = !in_registers(g[v]) || waits || needed_in_memory(v);
             if (where.slot_of[v] >= 0 || !needs_slot || g[v].kind == op::update) { continue; }
-            where.slot_of[v] = plan.n_slots;
-            plan.slots[plan.n_slots++].node = v;
+            where.slot_of[v] = add_slot(v);
         }
+    }
+    constexpr int add_slot(int of)
+    {
+        plan.slots[plan.n_slots] = slot{};
+        plan.slots[plan.n_slots].node = of;
+        return plan.n_slots++;
     }
 
     /// Stores value v in its slot and in the tensors of all its updates.
-    constexpr void store_all(pass_builder<Graph>& b, int v, destination to, int root, bool reduces)
+    constexpr void store_all(builder& b, int v, destination to, int root, bool reduces)
     {
         b.store(v, where.slot_of[v], to, root, reduces);
-        for (int u = 0; u < g.size; ++u) {
+        for (int u : when.users(v)) {
             const bool other = stored_by(u, v) && where.slot_of[g[u].args[0]] != where.slot_of[v];
             if (other) { b.store(v, where.slot_of[g[u].args[0]], to, root, reduces); }
         }
@@ -85,6 +84,10 @@ struct planner {
     constexpr pass_plan& new_pass(pass_kind kind, int space, int slice_dim, int level)
     {
         pass_plan& p = plan.passes[plan.n_passes++];
+        p = pass_plan{};
+        p.operands.first = plan.n_operands;
+        p.steps.first = plan.n_steps;
+        p.results.first = plan.n_results;
         p.kind = kind;
         p.space = space;
         p.slice_dim = slice_dim;
@@ -102,16 +105,17 @@ struct planner {
                                                           : pass_kind::map;
         const int space = gathers ? operand_value : c;
         pass_plan& p = new_pass(kind, space, g[space].layout == layout_kind::sliced ? g[space].slice_dim : -1, level);
-        pass_builder<Graph> b{g, when, where, plan, p};
+        builder b{g, when, where, plan, p};
         if (kind == pass_kind::all_to_all) {
             b.need(operand_value);
-            p.operands[0].from = source::peer_parts;
-            plan.slots[p.operands[0].slot].peers_touch = true;
-            p.operands[0].node = c;
+            pass_operand& o = plan.operands[p.operands.first];
+            o.from = source::peer_parts;
+            o.node = c;
+            plan.slots[o.slot].peers_touch = true;
             store_all(b, c, destination::own, 0, false);
         } else if (gathers) {
             b.need(operand_value);
-            p.operands[0].node = c;  // what is stored is the collective's value
+            plan.operands[p.operands.first].node = c;  // what is stored is the collective's value
             store_all(b, c, n.kind == op::gather ? destination::root : destination::all_ranks, n.attrs.a, false);
         } else {
             b.peers(c);
@@ -127,7 +131,7 @@ struct planner {
             return !where.deferred[i] && when.level[i] == level ? i : -1;
         }
         if (when.value[i] != i || when.level[i] != level) { return -1; }
-        if (in_registers(i)) { return where.slot_of[i] >= 0 ? i : -1; }
+        if (in_registers(g[i])) { return where.slot_of[i] >= 0 ? i : -1; }
         const bool whole =
             n.kind == op::reduce_per_tensor || (n.kind == op::reduce && n.attrs.axis == attributes::all_axes);
         if (whole || (writes_peers(n.kind) && n.fused)) { return n.args[0]; }
@@ -144,15 +148,15 @@ struct planner {
     {
         const int slice = g[space].layout == layout_kind::sliced ? g[space].slice_dim : -1;
         pass_plan& p = new_pass(pass_kind::map, space, slice, level);
-        pass_builder<Graph> b{g, when, where, plan, p};
+        builder b{g, when, where, plan, p};
         for (int i = 0; i < g.size; ++i) {
-            if (is_root[i]) { b.need(in_registers(i) ? i : g[i].args[0]); }
+            if (is_root[i]) { b.need(in_registers(g[i]) ? i : g[i].args[0]); }
         }
         for (int i = 0; i < g.size; ++i) {
             if (!is_root[i]) { continue; }
             if (g[i].kind == op::update) {
                 b.store(i, where.slot_of[g[i].args[0]], destination::own, 0, false);
-            } else if (in_registers(i)) {
+            } else if (in_registers(g[i])) {
                 store_all(b, i, destination::own, 0, false);
             } else if (is_reduction(g[i].kind)) {
                 store_all(b, i, destination::own, 0, true);
@@ -168,13 +172,12 @@ struct planner {
     {
         for (int i = 0; i < g.size; ++i) {
             if (when.level[i] != level || when.value[i] != i) { continue; }
-            const bool through_memory = is_collective(g[i].kind) && !g[i].fused;
-            if (through_memory) { unfused_collective(i, level); }
+            if (is_collective(g[i].kind) && !g[i].fused) { unfused_collective(i, level); }
             if (g[i].kind == op::reduce && g[i].attrs.axis != attributes::all_axes) {
                 const int space = g[i].args[0];
                 const bool sliced = g[space].layout == layout_kind::sliced;
                 pass_plan& p = new_pass(pass_kind::reduce_axis, space, sliced ? g[space].slice_dim : -1, level);
-                pass_builder<Graph> b{g, when, where, plan, p};
+                builder b{g, when, where, plan, p};
                 b.need(space);
                 store_all(b, i, destination::own, 0, true);
             }
@@ -199,62 +202,76 @@ struct planner {
             if (!where.deferred[u]) { continue; }
             const bool sliced = g[u].layout == layout_kind::sliced;
             pass_plan& p = new_pass(pass_kind::map, u, sliced ? g[u].slice_dim : -1, level);
-            pass_builder<Graph> b{g, when, where, plan, p};
+            builder b{g, when, where, plan, p};
             b.need(u == when.value[u] ? g[u].args[1] : u);
-            if (u == when.value[u]) { p.steps[p.n_steps++] = u; }
+            if (u == when.value[u]) { b.step(u); }
             b.store(when.value[u], where.slot_of[g[u].args[0]], destination::own, 0, false);
         }
+    }
+
+    constexpr std::span<const pass_operand> operands(const pass_plan& p) const
+    {
+        return {plan.operands + p.operands.first, static_cast<std::size_t>(p.operands.count)};
+    }
+    constexpr std::span<const pass_result> results(const pass_plan& p) const
+    {
+        return {plan.results + p.results.first, static_cast<std::size_t>(p.results.count)};
     }
 
     /// Finds an update that overwrites a tensor before its last reader, and defers it.
     constexpr bool defer_one()
     {
         for (int i = 0; i < plan.n_passes; ++i) {
-            for (int r = 0; r < plan.passes[i].n_results; ++r) {
-                const pass_result& result = plan.passes[i].results[r];
-                if (!plan.slots[result.slot].is_tensor) { continue; }
-                const int t = plan.slots[result.slot].node;
-                for (int j = i; j < plan.n_passes; ++j) {
-                    for (int o = 0; o < plan.passes[j].n_operands; ++o) {
-                        const pass_operand& operand = plan.passes[j].operands[o];
-                        const bool from_peers = operand.slot == result.slot && operand.from != source::own;
-                        const bool reads_old = operand.slot == result.slot && (operand.node == t || from_peers);
-                        if (!reads_old || (j == i && !from_peers && plan.passes[i].kind == pass_kind::map)) {
-                            continue;
-                        }
-                        for (int u = 0; u < g.size; ++u) {
-                            if (g[u].kind == op::update && g[u].args[0] == t && !where.deferred[u]) {
-                                where.deferred[u] = true;
-                                return true;
-                            }
-                        }
-                    }
+            for (const pass_result& r : results(plan.passes[i])) {
+                if (plan.slots[r.slot].is_tensor && read_later(i, r.slot) && defer(plan.slots[r.slot].node)) {
+                    return true;
                 }
             }
+        }
+        return false;
+    }
+    /// Whether the old value of a tensor that pass i writes is read by pass i itself, elsewhere, or by a later one.
+    constexpr bool read_later(int i, int written) const
+    {
+        for (int j = i; j < plan.n_passes; ++j) {
+            for (const pass_operand& o : operands(plan.passes[j])) {
+                if (o.slot != written) { continue; }
+                const bool from_peers = o.from != source::own;
+                const bool reads_old = o.node == plan.slots[written].node || from_peers;
+                const bool in_place = j == i && !from_peers && plan.passes[i].kind == pass_kind::map;
+                if (reads_old && !in_place) { return true; }
+            }
+        }
+        return false;
+    }
+    constexpr bool defer(int tensor)
+    {
+        for (int u = 0; u < g.size; ++u) {
+            if (g[u].kind != op::update || g[u].args[0] != tensor || where.deferred[u]) { continue; }
+            where.deferred[u] = true;
+            return true;
         }
         return false;
     }
 
     constexpr void place_barriers()
     {
-        bool read[max_slots]{};  // by this rank's passes
-        bool written[max_slots]{};
-        bool peers_read[max_slots]{};
-        bool peers_wrote[max_slots]{};
+        bool read[n]{};  // by this rank's passes, since the last barrier
+        bool written[n]{};
+        bool peers_read[n]{};
+        bool peers_wrote[n]{};
         bool any_peers = false;
         for (int i = 0; i < plan.n_passes; ++i) {
             pass_plan& p = plan.passes[i];
-            for (int o = 0; o < p.n_operands; ++o) {
-                const int s = p.operands[o].slot;
-                if (s < 0) { continue; }
-                const bool own = p.operands[o].from == source::own;
-                p.barrier_before = p.barrier_before || peers_wrote[s] || (!own && written[s]);
-            }
-            for (int r = 0; r < p.n_results; ++r) {
-                const int s = p.results[r].slot;
-                const bool own = p.results[r].to == destination::own;
+            for (const pass_operand& o : operands(p)) {
+                if (o.slot < 0) { continue; }
                 p.barrier_before =
-                    p.barrier_before || peers_read[s] || peers_wrote[s] || (!own && (read[s] || written[s]));
+                    p.barrier_before || peers_wrote[o.slot] || (o.from != source::own && written[o.slot]);
+            }
+            for (const pass_result& r : results(p)) {
+                const bool others = r.to != destination::own;
+                p.barrier_before = p.barrier_before || peers_read[r.slot] || peers_wrote[r.slot] ||
+                                   (others && (read[r.slot] || written[r.slot]));
             }
             if (p.barrier_before) {
                 for (int s = 0; s < plan.n_slots; ++s) {
@@ -262,15 +279,14 @@ struct planner {
                 }
                 any_peers = false;
             }
-            for (int o = 0; o < p.n_operands; ++o) {
-                const int s = p.operands[o].slot;
-                if (s < 0) { continue; }
-                (p.operands[o].from == source::own ? read[s] : peers_read[s]) = true;
-                any_peers = any_peers || p.operands[o].from != source::own;
+            for (const pass_operand& o : operands(p)) {
+                if (o.slot < 0) { continue; }
+                (o.from == source::own ? read[o.slot] : peers_read[o.slot]) = true;
+                any_peers = any_peers || o.from != source::own;
             }
-            for (int r = 0; r < p.n_results; ++r) {
-                written[p.results[r].slot] = true;
-                if (p.results[r].to != destination::own) { any_peers = peers_wrote[p.results[r].slot] = true; }
+            for (const pass_result& r : results(p)) {
+                written[r.slot] = true;
+                if (r.to != destination::own) { any_peers = peers_wrote[r.slot] = true; }
             }
         }
         plan.barrier_after = any_peers;
@@ -294,32 +310,57 @@ struct planner {
         return true;
     }
 
+    constexpr void check_sizes()
+    {
+        for (int i = 0; i < plan.n_passes; ++i) {
+            const pass_plan& p = plan.passes[i];
+            if (plan.violated != rule::none || (p.operands.count <= max_operands && p.results.count <= max_results)) {
+                continue;
+            }
+            plan.violated = rule::kernel_size;
+            plan.why << "program \"" << g.name.view() << "\": a kernel of " << p.operands.count << " operands and "
+                     << p.results.count << " results";
+        }
+    }
+
     constexpr void run()
     {
         if (!has_kernels()) { return; }
         do {
-            plan.n_slots = plan.n_passes = 0;
-            for (slot& s : plan.slots) { s = slot{}; }
-            for (pass_plan& p : plan.passes) { p = pass_plan{}; }
+            plan.n_slots = plan.n_passes = plan.n_operands = plan.n_steps = plan.n_results = 0;
             place();
             int last = 0;
             for (int i = 0; i < g.size; ++i) { last = when.level[i] > last ? when.level[i] : last; }
             for (int level = 0; level <= last; ++level) { make_level(level); }
             late_updates(last + 1);
-        } while (defer_one());
+        } while (!plan.overflow && defer_one());
         place_barriers();
+        check_sizes();
     }
 };
 
+/// The plan of a graph, in a type that has just the room for it.
+template <auto Graph, int Scale = 1>
+struct planned {
+    using graph_type = std::remove_cv_t<decltype(Graph)>;
+    static constexpr auto roomy_plan = [] {
+        planner<graph_type, Scale> p{Graph};
+        p.run();
+        return p.plan;
+    }();
+    static consteval auto pick()
+    {
+        if constexpr (roomy_plan.overflow) {
+            return planned<Graph, Scale * 4>::value;
+        } else {
+            constexpr auto room = [](int count) { return count > 0 ? count : 1; };
+            using exact = program_plan<room(roomy_plan.n_slots), room(roomy_plan.n_passes), room(roomy_plan.n_operands),
+                                       room(roomy_plan.n_steps), room(roomy_plan.n_results)>;
+            return roomy_plan.template cut<exact>();
+        }
+    }
+    static constexpr auto value = pick();
+};
+
 }  // namespace detail
-
-/// The plan of a scheduled graph for the host.
-template <int N, int S, int O>
-constexpr program_plan make_plan(const graph<N, S, O>& g)
-{
-    detail::planner<graph<N, S, O>> p{g};
-    p.run();
-    return p.plan;
-}
-
 }  // namespace plait

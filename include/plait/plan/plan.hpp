@@ -4,14 +4,13 @@
 #include <plait/graph/graph.hpp>
 
 #include <cstdint>
+#include <span>
 
 namespace plait {
 
-inline constexpr int max_slots = 96;
-inline constexpr int max_passes = 40;
+/// What one kernel can take: operands in memory or registers from outside, and results.
 inline constexpr int max_operands = 40;
 inline constexpr int max_results = 24;
-inline constexpr int max_steps = 256;
 
 /// A piece of memory that passes read and write: a tensor that the user binds, or workspace of the executable.
 /// It has the shape, layout and dtype of node `node`.
@@ -61,6 +60,11 @@ struct pass_result {
 /// all_reduce: unfused, one-shot or two-shot by size. all_to_all: blocks between ranks.
 enum class pass_kind : std::uint8_t { map, reduce_axis, all_reduce, all_to_all };
 
+struct index_range {
+    int first = 0;
+    int count = 0;
+};
+
 /// One pass: for every index of its space (the shape of node `space`, or this rank's slice of it along `slice_dim`),
 /// loads operands, evaluates steps, stores results.
 struct pass_plan {
@@ -69,26 +73,68 @@ struct pass_plan {
     int slice_dim = -1;
     int level = 0;
     bool barrier_before = false;
-    bool fused = false;  // a collective runs inside
-    int n_operands = 0;
-    int n_steps = 0;
-    int n_results = 0;
-    pass_operand operands[max_operands]{};
-    int steps[max_steps]{};  // nodes, in order
-    pass_result results[max_results]{};
+    bool fused = false;      // a collective runs inside
+    index_range operands{};  // of the plan's lists
+    index_range steps{};
+    index_range results{};
 };
 
-/// The passes of a program, in order.
+/// The passes of a program, in order, with room for so many of each.
+template <int Slots, int Passes, int Operands, int Steps, int Results>
 struct program_plan {
     rule violated = rule::none;
     message why{};
+    bool overflow = false;  // there was not enough room
     int n_slots = 0;
     int n_passes = 0;
+    int n_operands = 0;
+    int n_steps = 0;
+    int n_results = 0;
     bool barrier_after = false;  // peers may still be at work on this rank's memory
-    slot slots[max_slots]{};
-    pass_plan passes[max_passes]{};
+    slot slots[Slots]{};
+    pass_plan passes[Passes]{};
+    pass_operand operands[Operands]{};
+    int steps[Steps]{};  // nodes, in order of evaluation
+    pass_result results[Results]{};
 
-    constexpr bool operator==(const program_plan&) const = delete;
+    /// The same in less room.
+    template <class Smaller>
+    [[nodiscard]] constexpr Smaller cut() const
+    {
+        Smaller p;
+        p.violated = violated;
+        p.why = why;
+        p.n_slots = n_slots;
+        p.n_passes = n_passes;
+        p.n_operands = n_operands;
+        p.n_steps = n_steps;
+        p.n_results = n_results;
+        p.barrier_after = barrier_after;
+        for (int i = 0; i < n_slots; ++i) { p.slots[i] = slots[i]; }
+        for (int i = 0; i < n_passes; ++i) { p.passes[i] = passes[i]; }
+        for (int i = 0; i < n_operands; ++i) { p.operands[i] = operands[i]; }
+        for (int i = 0; i < n_steps; ++i) { p.steps[i] = steps[i]; }
+        for (int i = 0; i < n_results; ++i) { p.results[i] = results[i]; }
+        return p;
+    }
+};
+
+/// A pass as the runtime sees it.
+struct pass_view {
+    pass_kind kind = pass_kind::map;
+    int space = -1;
+    int slice_dim = -1;
+    bool barrier_before = false;
+    bool fused = false;
+    std::span<const pass_operand> operands{};
+    std::span<const pass_result> results{};
+};
+
+/// A plan as the runtime sees it.
+struct plan_view {
+    std::span<const slot> slots{};
+    std::span<const pass_view> passes{};
+    bool barrier_after = false;
 };
 
 }  // namespace plait

@@ -19,7 +19,7 @@ class agreement {
     agreement(Communicator& comm, arguments& args)
         : comm_(comm), args_(args), image_(args.image()), seen_(static_cast<std::size_t>(comm.size()))
     {
-        const auto slots = static_cast<std::size_t>(image_.plan->n_slots);
+        const auto slots = static_cast<std::size_t>(image_.n_slots());
         for (record& r : records_) {
             r.values.resize(image_.symbols.size());
             r.handles.resize(slots);
@@ -89,7 +89,7 @@ class agreement {
     }
     [[nodiscard]] bool is_shared(int slot) const
     {
-        return image_.plan->slots[slot].peers_touch && image_.plan->slots[slot].is_tensor;
+        return image_.slot_of(slot).peers_touch && image_.slot_of(slot).is_tensor;
     }
 
     /// Extents and where this rank's buffers are.
@@ -104,7 +104,7 @@ class agreement {
             h.extents = mix(h.extents, mine.values[i]);
             for (std::int64_t c : args_.counts()[i]) { h.extents = mix(h.extents, static_cast<std::uint64_t>(c)); }
         }
-        for (int s = 0; s < image_.plan->n_slots; ++s) {
+        for (int s = 0; s < image_.n_slots(); ++s) {
             if (!is_shared(s)) { continue; }
             const auto at = static_cast<std::size_t>(s);
             const node& n = image_.slot_node(s);
@@ -187,7 +187,7 @@ class agreement {
     void connect(int r, const header& theirs)
     {
         const auto* handles = static_cast<const buffer_handle*>(comm_.resolve(r, theirs.handles));
-        for (int s = 0; s < image_.plan->n_slots; ++s) {
+        for (int s = 0; s < image_.n_slots(); ++s) {
             if (!is_shared(s)) { continue; }
             bound_buffer& b = args_.buffer(s, r);
             const std::span<const piece> mine = args_.buffer(s).pieces;

@@ -30,9 +30,9 @@ class binder {
         std::ranges::fill(args_.counts(), std::span<const std::int64_t>{});
         for (const binding& b : bindings) { accept(b); }
         for (const binding& b : bindings) { accept_extent(b); }
-        for (int s = 0; s < image_.plan->n_slots; ++s) { accept_pieces(s); }
-        for (int s = 0; s < image_.plan->n_slots; ++s) { deduce(s); }
-        for (int s = 0; s < image_.plan->n_slots; ++s) { check(s); }
+        for (int s = 0; s < image_.n_slots(); ++s) { accept_pieces(s); }
+        for (int s = 0; s < image_.n_slots(); ++s) { deduce(s); }
+        for (int s = 0; s < image_.n_slots(); ++s) { check(s); }
         check_scalars();
         overlap_.check(args_, [this](std::initializer_list<text_part> what) { refuse(what); });
         remember(bindings);
@@ -57,7 +57,7 @@ class binder {
         }
         return -1;
     }
-    [[nodiscard]] bool is_tensor(int s) const { return image_.plan->slots[s].is_tensor; }
+    [[nodiscard]] bool is_tensor(int s) const { return image_.slot_of(s).is_tensor; }
     [[nodiscard]] const binding* given_to(int s) const
     {
         return given_[static_cast<std::size_t>(image_.slot_node(s).name)];
@@ -207,7 +207,7 @@ class binder {
             refuse({name, " needs ", needed, " elements", sliced ? " (this rank's slice, see slice_of)" : "",
                     ", its buffer has ", b->count});
         }
-        if (b->read_only && image_.plan->slots[s].written) {
+        if (b->read_only && image_.slot_of(s).written) {
             refuse({name, " is updated, its buffer is const; bind a mutable one"});
         }
         if (b->what == binding::kind::buffer && b->data == nullptr && needed > 0) {

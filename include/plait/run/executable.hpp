@@ -100,8 +100,8 @@ class executable {
         prepared_ = prepared_ && !changed;
         agreement_.reach(problem, changed, at_start_.c_str());
         if (!prepared_) { prepare_workspace(); }
-        for (int p = 0; p < image_.plan->n_passes; ++p) { run_pass(p); }
-        if (image_.plan->barrier_after) { comm_.barrier(at_end_.c_str()); }
+        for (std::size_t p = 0; p < code_.size(); ++p) { run_pass(p); }
+        if (image_.plan.barrier_after) { comm_.barrier(at_end_.c_str()); }
     }
 
     /// Bytes of workspace that this rank holds.
@@ -140,8 +140,8 @@ class executable {
     std::size_t place_slots(Use&& use)
     {
         std::size_t bytes = 0;
-        for (int s = 0; s < image_.plan->n_slots; ++s) {
-            if (image_.plan->slots[s].is_tensor) { continue; }
+        for (int s = 0; s < image_.n_slots(); ++s) {
+            if (image_.slot_of(s).is_tensor) { continue; }
             const node& n = image_.slot_node(s);
             use(s, bytes);
             // Room for the whole: other ranks' parts have other sizes, and all blocks must be laid out alike.
@@ -168,11 +168,11 @@ class executable {
         workspace_size_ = 0;
     }
 
-    void run_pass(int p)
+    void run_pass(std::size_t p)
     {
-        const pass_plan& pass = image_.plan->passes[p];
+        const pass_view& pass = image_.plan.passes[p];
         if (pass.barrier_before) { comm_.barrier(between_.c_str()); }
-        const host::pass_context context{args_, pass, code_[static_cast<std::size_t>(p)], scratch_};
+        const host::pass_context context{args_, pass, code_[p], scratch_};
         switch (pass.kind) {
             case pass_kind::map:
                 host::map_pass(context).run();

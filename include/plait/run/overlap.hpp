@@ -20,8 +20,8 @@ class overlap_check {
     {
         const program_image& image = args.image();
         ranges_.clear();
-        for (int s = 0; s < image.plan->n_slots; ++s) {
-            if (!image.plan->slots[s].is_tensor) { continue; }
+        for (int s = 0; s < image.n_slots(); ++s) {
+            if (!image.slot_of(s).is_tensor) { continue; }
             const node& n = image.slot_node(s);
             const auto size = static_cast<std::int64_t>(size_of(n.type));
             const bound_buffer& b = args.buffer(s);
@@ -52,8 +52,7 @@ class overlap_check {
     template <class Refuse>
     static void check_pair(const program_image& image, const range& a, const range& b, Refuse&& refuse)
     {
-        const program_plan& plan = *image.plan;
-        if (!plan.slots[a.slot].written && !plan.slots[b.slot].written) { return; }
+        if (!image.slot_of(a.slot).written && !image.slot_of(b.slot).written) { return; }
         const auto name = [&](int s) { return joined({"tensor \"", image.text(image.slot_node(s).name), "\""}); };
         const std::string first = name(a.slot);
         const std::string second = name(b.slot);
@@ -62,7 +61,7 @@ class overlap_check {
             refuse({"the buffers of ", first, " and ", second,
                     " overlap in part and one is updated; use separate buffers"});
         }
-        if (!may_share(plan, a.slot, b.slot)) {
+        if (!may_share(image, a.slot, b.slot)) {
             refuse({first, " and ", second,
                     " share a buffer that is still read when it has been updated; use separate "
                     "buffers"});
@@ -71,19 +70,18 @@ class overlap_check {
 
     /// Whether two tensors, one of them written, may be the same memory: only if the other one is not written, and
     /// nothing reads it later, or through other ranks.
-    static bool may_share(const program_plan& plan, int a, int b)
+    static bool may_share(const program_image& image, int a, int b)
     {
-        if (plan.slots[a].written && plan.slots[b].written) { return false; }
-        const int read = plan.slots[a].written ? b : a;
-        const int written = plan.slots[a].written ? a : b;
-        if (plan.slots[read].peers_touch || plan.slots[written].peers_touch) { return false; }
+        if (image.slot_of(a).written && image.slot_of(b).written) { return false; }
+        const int read = image.slot_of(a).written ? b : a;
+        const int written = image.slot_of(a).written ? a : b;
+        if (image.slot_of(read).peers_touch || image.slot_of(written).peers_touch) { return false; }
         bool done = false;
-        for (int p = 0; p < plan.n_passes; ++p) {
-            const pass_plan& pass = plan.passes[p];
-            for (int o = 0; o < pass.n_operands; ++o) {
-                if (pass.operands[o].slot == read && done) { return false; }
+        for (const pass_view& pass : image.plan.passes) {
+            for (const pass_operand& o : pass.operands) {
+                if (o.slot == read && done) { return false; }
             }
-            for (int r = 0; r < pass.n_results; ++r) { done = done || pass.results[r].slot == written; }
+            for (const pass_result& r : pass.results) { done = done || r.slot == written; }
         }
         return true;
     }

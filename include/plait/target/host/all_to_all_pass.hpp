@@ -7,8 +7,8 @@ namespace plait::host {
 
 inline void run_all_to_all(const pass_context& c)
 {
-    const pass_operand& o = c.pass.operands[0];
-    const int to = c.pass.results[0].slot;
+    const pass_operand& o = c.operand(0);
+    const int to = c.result(0).slot;
     const node& in = c.slot_node(o.slot);  // sliced along in.slice_dim
     const node& out = c.slot_node(to);     // sliced along out.slice_dim
     const int ranks = c.args.ranks();

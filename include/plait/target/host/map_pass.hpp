@@ -21,7 +21,7 @@ class map_pass {
         zero_other_roots();
         const node& n = c_.node_at(c_.pass.space);
         const int ranks = c_.args.ranks();
-        for (int r = 0; r < c_.pass.n_results; ++r) { reduces_ = reduces_ || c_.pass.results[r].reduces; }
+        for (int r = 0; r < c_.n_results(); ++r) { reduces_ = reduces_ || c_.result(r).reduces; }
         if (!reduces_) {
             walk(space_of(c_.args, n, c_.pass.slice_dim, c_.args.rank()));
         } else if (c_.pass.slice_dim >= 0 || n.dims == 0) {
@@ -43,7 +43,7 @@ class map_pass {
     /// combines the whole by itself.
     void run_all_reduce()
     {
-        const node& n = c_.slot_node(c_.pass.operands[0].slot);
+        const node& n = c_.slot_node(c_.operand(0).slot);
         const std::int64_t count = c_.args.elements_of(n);
         two_shot_ = c_.args.ranks() > 2 || count * static_cast<std::int64_t>(size_of(n.type)) > one_shot_bytes;
         const slice_range part = two_shot_ ? slice_of(count, c_.args.rank(), c_.args.ranks()) : slice_range{0, count};
@@ -58,8 +58,8 @@ class map_pass {
     }
 
   private:
-    [[nodiscard]] const pass_result& result(int r) const { return c_.pass.results[r]; }
-    [[nodiscard]] channel& output(int r) const { return c_.scratch.channels[c_.pass.n_operands + r]; }
+    [[nodiscard]] const pass_result& result(int r) const { return c_.result(r); }
+    [[nodiscard]] channel& output(int r) const { return c_.scratch.channels[c_.n_operands() + r]; }
     [[nodiscard]] bool for_another_root(int r) const
     {
         return result(r).to == destination::root && result(r).root != c_.args.rank();
@@ -68,7 +68,7 @@ class map_pass {
     /// A result of `reduce` or `gather` is zero where the rank is not the root.
     void zero_other_roots() const
     {
-        for (int r = 0; r < c_.pass.n_results; ++r) {
+        for (int r = 0; r < c_.n_results(); ++r) {
             if (!for_another_root(r)) { continue; }
             const node& n = c_.slot_node(result(r).slot);
             const bound_buffer& b = c_.args.buffer(result(r).slot);
@@ -92,8 +92,8 @@ class map_pass {
             const bool per = v.dims == 1 && is_per_tensor(v.shape[0]);
             if (per || !c_.args.buffer(slot).pieces.empty()) { s.tensors = n.shape[0]; }
         };
-        for (int i = 0; i < c_.pass.n_operands; ++i) { look(c_.pass.operands[i].slot); }
-        for (int r = 0; r < c_.pass.n_results; ++r) { look(result(r).slot); }
+        for (int i = 0; i < c_.n_operands(); ++i) { look(c_.operand(i).slot); }
+        for (int r = 0; r < c_.n_results(); ++r) { look(result(r).slot); }
     }
 
     void walk(space s)
@@ -102,7 +102,7 @@ class map_pass {
         c_.scratch.restart();
         c_.open_channels(s);
         inputs_.open();
-        for (int r = 0; r < c_.pass.n_results; ++r) {
+        for (int r = 0; r < c_.n_results(); ++r) {
             output(r).tile = result(r).reduces || for_another_root(r) ? c_.scratch.next_tile() : nullptr;
         }
         const auto run = [&](std::int64_t length, std::int64_t t) { run_tiles(length, t); };
@@ -122,7 +122,7 @@ class map_pass {
         for (std::int64_t done = 0; done < length; done += tile_elements) {
             const auto n = static_cast<std::size_t>(std::min(tile_elements, length - done));
             inputs_.load(done, n);
-            for (int r = 0; r < c_.pass.n_results; ++r) {
+            for (int r = 0; r < c_.n_results(); ++r) {
                 const channel& out = output(r);
                 c_.scratch.pointers.out[r] = out.tile != nullptr ? out.tile : own_[r] + done * out.size;
             }
@@ -137,7 +137,7 @@ class map_pass {
     }
     void add_terms(std::size_t n)
     {
-        for (int r = 0; r < c_.pass.n_results; ++r) {
+        for (int r = 0; r < c_.n_results(); ++r) {
             if (result(r).reduces) { sums_.add(r, static_cast<const std::byte*>(c_.scratch.pointers.out[r]), n); }
         }
     }
@@ -146,7 +146,7 @@ class map_pass {
     void start_deliveries(std::int64_t t)
     {
         c_.scratch.deliveries.clear();
-        for (int r = 0; r < c_.pass.n_results; ++r) {
+        for (int r = 0; r < c_.n_results(); ++r) {
             const channel& out = output(r);
             if (result(r).reduces) { continue; }
             if (out.tile == nullptr) { own_[r] = c_.address(out, c_.args.rank(), out.offset, t); }

@@ -80,10 +80,14 @@ class pass_scratch {
 /// One pass of one run.
 struct pass_context {
     const arguments& args;
-    const pass_plan& pass;
+    const pass_view& pass;
     const pass_functions& code;
     pass_scratch& scratch;
 
+    [[nodiscard]] int n_operands() const { return static_cast<int>(pass.operands.size()); }
+    [[nodiscard]] int n_results() const { return static_cast<int>(pass.results.size()); }
+    [[nodiscard]] const pass_operand& operand(int i) const { return pass.operands[static_cast<std::size_t>(i)]; }
+    [[nodiscard]] const pass_result& result(int r) const { return pass.results[static_cast<std::size_t>(r)]; }
     [[nodiscard]] const node& node_at(int i) const { return args.image().node_of(i); }
     [[nodiscard]] const node& slot_node(int s) const { return args.image().slot_node(s); }
 
@@ -98,8 +102,8 @@ struct pass_context {
     /// Sets up the channels of the pass along a space: operands, then results that are stored.
     void open_channels(const space& s) const
     {
-        for (int i = 0; i < pass.n_operands; ++i) {
-            const pass_operand& o = pass.operands[i];
+        for (int i = 0; i < n_operands(); ++i) {
+            const pass_operand& o = operand(i);
             channel& c = scratch.channels[i];
             c = channel{};
             if (o.slot >= 0) {
@@ -108,15 +112,15 @@ struct pass_context {
                 c.view = stream_of(args, node_at(o.node), s, false);
             }
         }
-        for (int r = 0; r < pass.n_results; ++r) {
-            channel& c = scratch.channels[pass.n_operands + r];
+        for (int r = 0; r < n_results(); ++r) {
+            channel& c = scratch.channels[n_operands() + r];
             c = channel{};
-            if (!pass.results[r].reduces) { open_slot(c, pass.results[r].slot, s); }
+            if (!result(r).reduces) { open_slot(c, result(r).slot, s); }
         }
     }
     [[nodiscard]] std::span<channel> channels() const
     {
-        return std::span(scratch.channels).first(static_cast<std::size_t>(pass.n_operands + pass.n_results));
+        return std::span(scratch.channels).first(static_cast<std::size_t>(n_operands() + n_results()));
     }
 
   private:

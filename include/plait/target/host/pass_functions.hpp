@@ -18,13 +18,11 @@ struct pass_functions {
     const reducer* reducers[max_results]{};     // by result; null where nothing is reduced
 };
 
-constexpr bool combines(source from) { return from == source::all_ranks || from == source::root_combined; }
-
 template <class Lowered, int P, int O>
 constexpr const combiner* combiner_for()
 {
-    constexpr pass_operand o = Lowered::plan.passes[P].operands[O];
-    if constexpr (combines(o.from)) {
+    constexpr pass_operand o = Lowered::plan.operands[Lowered::plan.passes[P].operands.first + O];
+    if constexpr (plait::detail::combines_ranks(o.from)) {
         return &combiner_of<Lowered::graph[Lowered::plan.slots[o.slot].node].type, o.combine>;
     } else {
         return nullptr;
@@ -33,7 +31,7 @@ constexpr const combiner* combiner_for()
 template <class Lowered, int P, int R>
 constexpr const reducer* reducer_for()
 {
-    constexpr pass_result r = Lowered::plan.passes[P].results[R];
+    constexpr pass_result r = Lowered::plan.results[Lowered::plan.passes[P].results.first + R];
     if constexpr (r.reduces) {
         constexpr bool along_axis = Lowered::plan.passes[P].kind == pass_kind::reduce_axis;
         return &reducer_of<Lowered::graph[r.node].type, Lowered::graph[r.node].attrs.combine, along_axis>;
@@ -53,8 +51,8 @@ template <class Lowered>
 inline constexpr auto functions_of = []<int... P>(std::integer_sequence<int, P...>)
 {
     return std::array<pass_functions, sizeof...(P)>{
-        functions_of_pass<Lowered, P>(std::make_integer_sequence<int, Lowered::plan.passes[P].n_operands>{},
-                                      std::make_integer_sequence<int, Lowered::plan.passes[P].n_results>{})...};
+        functions_of_pass<Lowered, P>(std::make_integer_sequence<int, Lowered::plan.passes[P].operands.count>{},
+                                      std::make_integer_sequence<int, Lowered::plan.passes[P].results.count>{})...};
 }
 (std::make_integer_sequence<int, Lowered::plan.n_passes>{});
 

@@ -14,7 +14,7 @@ class reduce_pass {
     explicit reduce_pass(const pass_context& c)
         : c_(c),
           inputs_(c),
-          n_(c.node_at(c.pass.results[0].node)),
+          n_(c.node_at(c.result(0).node)),
           code_(*c.code.reducers[0]),
           axis_(n_.attrs.axis),
           size_(size_of(n_.type)),
@@ -40,7 +40,7 @@ class reduce_pass {
         const std::int64_t width = along_lines || space_.inner < 0 ? 1 : space_.count[space_.inner];
         std::int64_t lines = 1;
         for (int d = 0; d < space_.dims; ++d) { lines *= fixed(d) ? 1 : space_.count[d]; }
-        std::byte* out = c_.args.buffer(c_.pass.results[0].slot).data;
+        std::byte* out = c_.args.buffer(c_.result(0).slot).data;
         for (std::int64_t line = 0; line < lines; ++line) {
             const index at = index_of(line);
             if (along_lines) {
@@ -85,7 +85,7 @@ class reduce_pass {
     /// Evaluates n elements along dimension `along`, from `from` on, into the terms tile.
     void evaluate(const index& at, int along, std::int64_t from, std::size_t n)
     {
-        for (int i = 0; i < c_.pass.n_operands; ++i) {
+        for (int i = 0; i < c_.n_operands(); ++i) {
             channel& ch = c_.scratch.channels[i];
             ch.offset = ch.view.offset;
             for (int d = 0; d < space_.dims; ++d) {

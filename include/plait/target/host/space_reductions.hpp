@@ -13,12 +13,12 @@ class space_reductions {
     void start(int parts)
     {
         std::size_t bytes = 0;
-        for (int r = 0; r < c_.pass.n_results; ++r) {
-            if (!c_.pass.results[r].reduces) { continue; }
+        for (int r = 0; r < c_.n_results(); ++r) {
+            if (!c_.result(r).reduces) { continue; }
             reduction_state s;
             s.result = r;
             s.code = c_.code.reducers[r];
-            s.of = &c_.node_at(c_.pass.results[r].node);
+            s.of = &c_.node_at(c_.result(r).node);
             s.tensors = c_.args.elements_of(*s.of);
             s.partials = bytes;
             bytes += (static_cast<std::size_t>(s.tensors * parts) * size_of(s.of->type) + 63) / 64 * 64;
@@ -59,7 +59,7 @@ class space_reductions {
         const std::span<const std::byte*> parts = c_.scratch.addresses(static_cast<std::size_t>(part_));
         std::byte* tile = c_.scratch.next_tile();
         for (reduction_state& s : c_.scratch.reductions) {
-            std::byte* out = c_.args.buffer(c_.pass.results[s.result].slot).data;
+            std::byte* out = c_.args.buffer(c_.result(s.result).slot).data;
             for (std::int64_t t = 0; t < s.tensors; ++t) {
                 for (int p = 0; p < part_; ++p) { parts[static_cast<std::size_t>(p)] = partial(s, p, t); }
                 s.code->parts->combine(parts, 1, tile);

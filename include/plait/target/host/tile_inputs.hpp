@@ -17,8 +17,8 @@ class tile_inputs {
     /// Assigns tiles. Once per walk over a space, when the channels are open.
     void open()
     {
-        for (int i = 0; i < c_.pass.n_operands; ++i) {
-            const pass_operand& o = c_.pass.operands[i];
+        for (int i = 0; i < c_.n_operands(); ++i) {
+            const pass_operand& o = c_.operand(i);
             channel& ch = c_.scratch.channels[i];
             switch (o.from) {
                 case source::scalar:
@@ -51,8 +51,8 @@ class tile_inputs {
         tensor_ = t;
         n_moving_ = 0;
         n_busy_ = 0;
-        for (int i = 0; i < c_.pass.n_operands; ++i) {
-            const pass_operand& o = c_.pass.operands[i];
+        for (int i = 0; i < c_.n_operands(); ++i) {
+            const pass_operand& o = c_.operand(i);
             switch (o.from) {
                 case source::own:
                     move(c_.scratch.pointers.in[i], i, c_.args.rank());
@@ -80,7 +80,7 @@ class tile_inputs {
             *m.pointer = m.start + done * m.step;
         }
         for (int i : std::span(c_.scratch.busy).first(static_cast<std::size_t>(n_busy_))) {
-            const pass_operand& o = c_.pass.operands[i];
+            const pass_operand& o = c_.operand(i);
             const std::int64_t offset = c_.scratch.channels[i].offset + (o.uniform ? 0 : done);
             const std::size_t count = o.uniform ? 1 : n;
             if (o.from == source::mask) {
@@ -101,13 +101,13 @@ class tile_inputs {
     /// Whether the tile loop does the last combination itself, from a second stream.
     [[nodiscard]] bool last_in_loop(int i) const
     {
-        return c_.args.ranks() > 1 && !c_.code.combiners[i]->low_precision && !c_.pass.operands[i].uniform;
+        return c_.args.ranks() > 1 && !c_.code.combiners[i]->low_precision && !c_.operand(i).uniform;
     }
 
     void move(const void*& pointer, int i, int rank)
     {
         const channel& ch = c_.scratch.channels[i];
-        const std::int64_t step = c_.pass.operands[i].uniform ? 0 : ch.size;
+        const std::int64_t step = c_.operand(i).uniform ? 0 : ch.size;
         c_.scratch.moving[n_moving_++] = {&pointer, c_.address(ch, rank, ch.offset, tensor_), step};
     }
 
@@ -116,7 +116,7 @@ class tile_inputs {
         const void*& first = c_.scratch.pointers.in[i];
         const void*& second = c_.scratch.pointers.second[i];
         second = c_.scratch.channels[i].identity;
-        if (zeros(c_.pass.operands[i])) {
+        if (zeros(c_.operand(i))) {
             first = c_.scratch.channels[i].tile;
             return;
         }
