@@ -8,10 +8,34 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 namespace plait {
 
 namespace detail {
+
+/// The plan of a graph, in a type that has just the room for it.
+template <auto Graph, int Scale = 1>
+struct planned {
+    using graph_type = std::remove_cvref_t<decltype(Graph)>;
+    static constexpr auto roomy_plan = [] {
+        planner<graph_type, Scale> p{Graph};
+        p.run();
+        return p.plan;
+    }();
+    static consteval auto pick()
+    {
+        if constexpr (roomy_plan.overflow) {
+            return planned<Graph, Scale * 4>::value;
+        } else {
+            constexpr auto room = [](int count) { return count > 0 ? count : 1; };
+            using exact = program_plan<room(roomy_plan.n_slots), room(roomy_plan.n_passes), room(roomy_plan.n_operands),
+                                       room(roomy_plan.n_steps), room(roomy_plan.n_results)>;
+            return roomy_plan.template cut<exact>();
+        }
+    }
+    static constexpr auto value = pick();
+};
 
 template <int S, int P, int O, int T, int R>
 constexpr std::array<pass_view, static_cast<std::size_t>(P)> views_of(const program_plan<S, P, O, T, R>& plan)

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <plait/plan/build_pass.hpp>
+#include <plait/plan/hazards.hpp>
 
-#include <type_traits>
-
-namespace plait {
-namespace detail {
+namespace plait::detail {
 
 template <class Graph, int Scale>
 struct planner {
@@ -209,37 +207,14 @@ struct planner {
         }
     }
 
-    constexpr std::span<const pass_operand> operands(const pass_plan& p) const
-    {
-        return {plan.operands + p.operands.first, static_cast<std::size_t>(p.operands.count)};
-    }
-    constexpr std::span<const pass_result> results(const pass_plan& p) const
-    {
-        return {plan.results + p.results.first, static_cast<std::size_t>(p.results.count)};
-    }
-
     /// Finds an update that overwrites a tensor before its last reader, and defers it.
     constexpr bool defer_one()
     {
         for (int i = 0; i < plan.n_passes; ++i) {
-            for (const pass_result& r : results(plan.passes[i])) {
-                if (plan.slots[r.slot].is_tensor && read_later(i, r.slot) && defer(plan.slots[r.slot].node)) {
+            for (const pass_result& r : results_of(plan, plan.passes[i])) {
+                if (plan.slots[r.slot].is_tensor && read_later(plan, i, r.slot) && defer(plan.slots[r.slot].node)) {
                     return true;
                 }
-            }
-        }
-        return false;
-    }
-    /// Whether the old value of a tensor that pass i writes is read by pass i itself, elsewhere, or by a later one.
-    constexpr bool read_later(int i, int written) const
-    {
-        for (int j = i; j < plan.n_passes; ++j) {
-            for (const pass_operand& o : operands(plan.passes[j])) {
-                if (o.slot != written) { continue; }
-                const bool from_peers = o.from != source::own;
-                const bool reads_old = o.node == plan.slots[written].node || from_peers;
-                const bool in_place = j == i && !from_peers && plan.passes[i].kind == pass_kind::map;
-                if (reads_old && !in_place) { return true; }
             }
         }
         return false;
@@ -252,44 +227,6 @@ struct planner {
             return true;
         }
         return false;
-    }
-
-    constexpr void place_barriers()
-    {
-        bool read[n]{};  // by this rank's passes, since the last barrier
-        bool written[n]{};
-        bool peers_read[n]{};
-        bool peers_wrote[n]{};
-        bool any_peers = false;
-        for (int i = 0; i < plan.n_passes; ++i) {
-            pass_plan& p = plan.passes[i];
-            for (const pass_operand& o : operands(p)) {
-                if (o.slot < 0) { continue; }
-                p.barrier_before =
-                    p.barrier_before || peers_wrote[o.slot] || (o.from != source::own && written[o.slot]);
-            }
-            for (const pass_result& r : results(p)) {
-                const bool others = r.to != destination::own;
-                p.barrier_before = p.barrier_before || peers_read[r.slot] || peers_wrote[r.slot] ||
-                                   (others && (read[r.slot] || written[r.slot]));
-            }
-            if (p.barrier_before) {
-                for (int s = 0; s < plan.n_slots; ++s) {
-                    read[s] = written[s] = peers_read[s] = peers_wrote[s] = false;
-                }
-                any_peers = false;
-            }
-            for (const pass_operand& o : operands(p)) {
-                if (o.slot < 0) { continue; }
-                (o.from == source::own ? read[o.slot] : peers_read[o.slot]) = true;
-                any_peers = any_peers || o.from != source::own;
-            }
-            for (const pass_result& r : results(p)) {
-                written[r.slot] = true;
-                if (r.to != destination::own) { any_peers = peers_wrote[r.slot] = true; }
-            }
-        }
-        plan.barrier_after = any_peers;
     }
 
     constexpr bool has_kernels()
@@ -334,33 +271,9 @@ struct planner {
             for (int level = 0; level <= last; ++level) { make_level(level); }
             late_updates(last + 1);
         } while (!plan.overflow && defer_one());
-        place_barriers();
+        place_barriers(plan);
         check_sizes();
     }
 };
 
-/// The plan of a graph, in a type that has just the room for it.
-template <auto Graph, int Scale = 1>
-struct planned {
-    using graph_type = std::remove_cv_t<decltype(Graph)>;
-    static constexpr auto roomy_plan = [] {
-        planner<graph_type, Scale> p{Graph};
-        p.run();
-        return p.plan;
-    }();
-    static consteval auto pick()
-    {
-        if constexpr (roomy_plan.overflow) {
-            return planned<Graph, Scale * 4>::value;
-        } else {
-            constexpr auto room = [](int count) { return count > 0 ? count : 1; };
-            using exact = program_plan<room(roomy_plan.n_slots), room(roomy_plan.n_passes), room(roomy_plan.n_operands),
-                                       room(roomy_plan.n_steps), room(roomy_plan.n_results)>;
-            return roomy_plan.template cut<exact>();
-        }
-    }
-    static constexpr auto value = pick();
-};
-
-}  // namespace detail
-}  // namespace plait
+}  // namespace plait::detail

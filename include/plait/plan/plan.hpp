@@ -82,6 +82,7 @@ struct pass_plan {
 /// The passes of a program, in order, with room for so many of each.
 template <int Slots, int Passes, int Operands, int Steps, int Results>
 struct program_plan {
+    static constexpr int slot_capacity = Slots;
     rule violated = rule::none;
     message why{};
     bool overflow = false;  // there was not enough room

@@ -1,0 +1,81 @@
+// What passes do to each other's memory: values overwritten too early, and where ranks must meet in between.
+#pragma once
+
+#include <plait/plan/plan.hpp>
+
+namespace plait::detail {
+
+template <class Plan>
+constexpr std::span<const pass_operand> operands_of(const Plan& plan, const pass_plan& p)
+{
+    return {plan.operands + p.operands.first, static_cast<std::size_t>(p.operands.count)};
+}
+template <class Plan>
+constexpr std::span<const pass_result> results_of(const Plan& plan, const pass_plan& p)
+{
+    return {plan.results + p.results.first, static_cast<std::size_t>(p.results.count)};
+}
+
+/// Whether the old value of a tensor that pass i writes is read by pass i itself, elsewhere, or by a later one.
+template <class Plan>
+constexpr bool read_later(const Plan& plan, int i, int written)
+{
+    for (int j = i; j < plan.n_passes; ++j) {
+        for (const pass_operand& o : operands_of(plan, plan.passes[j])) {
+            if (o.slot != written) { continue; }
+            const bool from_peers = o.from != source::own;
+            const bool reads_old = o.node == plan.slots[written].node || from_peers;
+            const bool in_place = j == i && !from_peers && plan.passes[i].kind == pass_kind::map;
+            if (reads_old && !in_place) { return true; }
+        }
+    }
+    return false;
+}
+
+/// What has happened to a slot since the last barrier.
+struct slot_history {
+    bool read = false;  // by this rank
+    bool written = false;
+    bool peers_read = false;
+    bool peers_wrote = false;
+};
+
+/// Puts a barrier before every pass that would read what peers may still write, or the other way round.
+template <class Plan>
+constexpr void place_barriers(Plan& plan)
+{
+    slot_history since[Plan::slot_capacity]{};
+    bool any_peers = false;
+    for (int i = 0; i < plan.n_passes; ++i) {
+        pass_plan& p = plan.passes[i];
+        for (const pass_operand& o : operands_of(plan, p)) {
+            if (o.slot < 0) { continue; }
+            const slot_history& h = since[o.slot];
+            p.barrier_before = p.barrier_before || h.peers_wrote || (o.from != source::own && h.written);
+        }
+        for (const pass_result& r : results_of(plan, p)) {
+            const slot_history& h = since[r.slot];
+            const bool others = r.to != destination::own;
+            p.barrier_before = p.barrier_before || h.peers_read || h.peers_wrote || (others && (h.read || h.written));
+        }
+        if (p.barrier_before) {
+            for (int s = 0; s < plan.n_slots; ++s) { since[s] = slot_history{}; }
+            any_peers = false;
+        }
+        for (const pass_operand& o : operands_of(plan, p)) {
+            if (o.slot < 0) { continue; }
+            const bool own = o.from == source::own;
+            (own ? since[o.slot].read : since[o.slot].peers_read) = true;
+            any_peers = any_peers || !own;
+        }
+        for (const pass_result& r : results_of(plan, p)) {
+            const bool own = r.to == destination::own;
+            since[r.slot].written = true;
+            since[r.slot].peers_wrote = since[r.slot].peers_wrote || !own;
+            any_peers = any_peers || !own;
+        }
+    }
+    plan.barrier_after = any_peers;
+}
+
+}  // namespace plait::detail
