@@ -64,12 +64,9 @@ inline reference::inputs inputs_of(const harness::program& p, const problem& of)
 inline double tolerance(dtype type, bool mixed)
 {
     switch (type) {
-        case dtype::f16:
-            return 2e-3;
-        case dtype::bf16:
-            return 1.6e-2;
-        default:
-            return mixed ? 2e-4 : 2e-5;
+    case dtype::f16: return 2e-3;
+    case dtype::bf16: return 1.6e-2;
+    default: return mixed ? 2e-4 : 2e-5;
     }
 }
 

@@ -39,18 +39,13 @@ struct inputs {
 inline double rounded_to(plait::dtype type, double x)
 {
     switch (type) {
-        case plait::dtype::f16:
-            return static_cast<double>(static_cast<float>(plait::f16(static_cast<float>(x))));
-        case plait::dtype::bf16:
-            return static_cast<double>(static_cast<float>(plait::bf16(static_cast<float>(x))));
-        case plait::dtype::u8:
-        case plait::dtype::i32:
-        case plait::dtype::i64:
-            return std::trunc(x);
-        case plait::dtype::boolean:
-            return x != 0 ? 1 : 0;
-        default:
-            return x;
+    case plait::dtype::f16: return static_cast<double>(static_cast<float>(plait::f16(static_cast<float>(x))));
+    case plait::dtype::bf16: return static_cast<double>(static_cast<float>(plait::bf16(static_cast<float>(x))));
+    case plait::dtype::u8: return static_cast<std::uint8_t>(static_cast<std::int64_t>(x));
+    case plait::dtype::i32:
+    case plait::dtype::i64: return std::trunc(x);
+    case plait::dtype::boolean: return x != 0 ? 1 : 0;
+    default: return x;
     }
 }
 
@@ -60,27 +55,19 @@ inline double largest(double a, double b) { return std::isnan(a) || std::isnan(b
 inline double combined(plait::reduction r, double a, double b)
 {
     switch (r) {
-        case plait::reduction::product:
-            return a * b;
-        case plait::reduction::min:
-            return smallest(a, b);
-        case plait::reduction::max:
-            return largest(a, b);
-        default:
-            return a + b;
+    case plait::reduction::product: return a * b;
+    case plait::reduction::min: return smallest(a, b);
+    case plait::reduction::max: return largest(a, b);
+    default: return a + b;
     }
 }
 inline double start_of(plait::reduction r)
 {
     switch (r) {
-        case plait::reduction::product:
-            return 1;
-        case plait::reduction::min:
-            return INFINITY;
-        case plait::reduction::max:
-            return -INFINITY;
-        default:
-            return 0;
+    case plait::reduction::product: return 1;
+    case plait::reduction::min: return INFINITY;
+    case plait::reduction::max: return -INFINITY;
+    default: return 0;
     }
 }
 
@@ -88,56 +75,31 @@ inline double elementwise(plait::op k, plait::dtype type, double a, double b, do
 {
     using plait::op;
     switch (k) {
-        case op::neg:
-            return -a;
-        case op::abs:
-            return std::fabs(a);
-        case op::sqrt:
-            return std::sqrt(a);
-        case op::rsqrt:
-            return 1 / std::sqrt(a);
-        case op::exp:
-            return std::exp(a);
-        case op::log:
-            return std::log(a);
-        case op::tanh:
-            return std::tanh(a);
-        case op::erf:
-            return std::erf(a);
-        case op::logical_not:
-            return a == 0 ? 1 : 0;
-        case op::cast:
-            return a;
-        case op::add:
-            return a + b;
-        case op::sub:
-            return a - b;
-        case op::mul:
-            return a * b;
-        case op::div:
-            return plait::is_integer(type) && b == 0 ? 0 : a / b;
-        case op::min:
-            return smallest(a, b);
-        case op::max:
-            return largest(a, b);
-        case op::pow:
-            return std::pow(a, b);
-        case op::less:
-            return a < b ? 1 : 0;
-        case op::less_equal:
-            return a <= b ? 1 : 0;
-        case op::equal:
-            return a == b ? 1 : 0;
-        case op::not_equal:
-            return a != b ? 1 : 0;
-        case op::logical_and:
-            return a != 0 && b != 0 ? 1 : 0;
-        case op::logical_or:
-            return a != 0 || b != 0 ? 1 : 0;
-        case op::select:
-            return a != 0 ? b : c;
-        default:
-            throw std::logic_error("the oracle does not know an elementwise operation");
+    case op::neg: return -a;
+    case op::abs: return std::fabs(a);
+    case op::sqrt: return std::sqrt(a);
+    case op::rsqrt: return 1 / std::sqrt(a);
+    case op::exp: return std::exp(a);
+    case op::log: return std::log(a);
+    case op::tanh: return std::tanh(a);
+    case op::erf: return std::erf(a);
+    case op::logical_not: return a == 0 ? 1 : 0;
+    case op::cast: return a;
+    case op::add: return a + b;
+    case op::sub: return a - b;
+    case op::mul: return a * b;
+    case op::div: return plait::is_integer(type) && b == 0 ? 0 : a / b;
+    case op::min: return smallest(a, b);
+    case op::max: return largest(a, b);
+    case op::pow: return std::pow(a, b);
+    case op::less: return a < b ? 1 : 0;
+    case op::less_equal: return a <= b ? 1 : 0;
+    case op::equal: return a == b ? 1 : 0;
+    case op::not_equal: return a != b ? 1 : 0;
+    case op::logical_and: return a != 0 && b != 0 ? 1 : 0;
+    case op::logical_or: return a != 0 || b != 0 ? 1 : 0;
+    case op::select: return a != 0 ? b : c;
+    default: throw std::logic_error("the oracle does not know an elementwise operation");
     }
 }
 
@@ -222,40 +184,28 @@ class oracle {
         using plait::op;
         const node& n = g_[i];
         switch (n.kind) {
-            case op::tensor:
-                return input(n);
-            case op::scalar:
-                return computed(n, [&](int) { return numbers{given_.scalars.at(std::string(g_.text(n.name)))}; });
-            case op::constant:
-                return computed(n, [&](int) { return numbers{std::bit_cast<double>(n.bits)}; });
-            case op::world_size:
-                return computed(n, [&](int) { return numbers{static_cast<double>(ranks_)}; });
-            case op::reduce:
-            case op::reduce_per_tensor:
-                return computed(n, [&](int r) { return reduce(n, r); });
-            case op::matmul:
-                return computed(n, [&](int r) { return matmul(n, r); });
-            case op::conv2d:
-                return computed(n, [&](int r) { return conv2d(n, r); });
-            case op::all_reduce:
-            case op::reduce_scatter:
-                return computed(n, [&](int) { return over_ranks(n); });
-            case op::reduce_to_root:
-                return computed(n, [&](int r) { return on_root(n, r, over_ranks(n)); });
-            case op::gather:
-                return computed(n, [&](int r) { return on_root(n, r, *argument(n, 0).on[0]); });
-            case op::broadcast:
-            case op::scatter:
-                return computed(n, [&](int) { return *argument(n, 0).on[static_cast<std::size_t>(n.attrs.a)]; });
-            case op::slice:
-            case op::all_gather:
-            case op::all_to_all:
-            case op::send:
-                return computed(n, [&](int r) { return *argument(n, 0).on[static_cast<std::size_t>(r)]; });
-            case op::update:
-                return computed(n, [&](int r) { return filled(n, r); });
-            default:
-                return computed(n, [&](int r) { return map(n, r); });
+        case op::tensor: return input(n);
+        case op::scalar:
+            return computed(n, [&](int) { return numbers{given_.scalars.at(std::string(g_.text(n.name)))}; });
+        case op::constant: return computed(n, [&](int) { return numbers{std::bit_cast<double>(n.bits)}; });
+        case op::world_size: return computed(n, [&](int) { return numbers{static_cast<double>(ranks_)}; });
+        case op::reduce:
+        case op::reduce_per_tensor: return computed(n, [&](int r) { return reduce(n, r); });
+        case op::matmul: return computed(n, [&](int r) { return matmul(n, r); });
+        case op::conv2d: return computed(n, [&](int r) { return conv2d(n, r); });
+        case op::all_reduce:
+        case op::reduce_scatter: return computed(n, [&](int) { return over_ranks(n); });
+        case op::reduce_to_root: return computed(n, [&](int r) { return on_root(n, r, over_ranks(n)); });
+        case op::gather: return computed(n, [&](int r) { return on_root(n, r, *argument(n, 0).on[0]); });
+        case op::broadcast:
+        case op::scatter:
+            return computed(n, [&](int) { return *argument(n, 0).on[static_cast<std::size_t>(n.attrs.a)]; });
+        case op::slice:
+        case op::all_gather:
+        case op::all_to_all:
+        case op::send: return computed(n, [&](int r) { return *argument(n, 0).on[static_cast<std::size_t>(r)]; });
+        case op::update: return computed(n, [&](int r) { return filled(n, r); });
+        default: return computed(n, [&](int r) { return map(n, r); });
         }
     }
 

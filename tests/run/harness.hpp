@@ -70,30 +70,14 @@ inline void store(plait::dtype type, double x, std::byte* to)
 {
     const auto put = [to](auto e) { std::memcpy(to, &e, sizeof e); };
     switch (type) {
-        case plait::dtype::boolean:
-            put(x != 0);
-            break;
-        case plait::dtype::u8:
-            put(static_cast<std::uint8_t>(x));
-            break;
-        case plait::dtype::i32:
-            put(static_cast<std::int32_t>(x));
-            break;
-        case plait::dtype::i64:
-            put(static_cast<std::int64_t>(x));
-            break;
-        case plait::dtype::f16:
-            put(plait::f16(static_cast<float>(x)));
-            break;
-        case plait::dtype::bf16:
-            put(plait::bf16(static_cast<float>(x)));
-            break;
-        case plait::dtype::f32:
-            put(static_cast<float>(x));
-            break;
-        default:
-            put(x);
-            break;
+    case plait::dtype::boolean: put(x != 0); break;
+    case plait::dtype::u8: put(static_cast<std::uint8_t>(x)); break;
+    case plait::dtype::i32: put(static_cast<std::int32_t>(x)); break;
+    case plait::dtype::i64: put(static_cast<std::int64_t>(x)); break;
+    case plait::dtype::f16: put(plait::f16(static_cast<float>(x))); break;
+    case plait::dtype::bf16: put(plait::bf16(static_cast<float>(x))); break;
+    case plait::dtype::f32: put(static_cast<float>(x)); break;
+    default: put(x); break;
     }
 }
 inline double load(plait::dtype type, const std::byte* from)
@@ -103,22 +87,14 @@ inline double load(plait::dtype type, const std::byte* from)
         return e;
     };
     switch (type) {
-        case plait::dtype::boolean:
-            return get(bool{}) ? 1 : 0;
-        case plait::dtype::u8:
-            return get(std::uint8_t{});
-        case plait::dtype::i32:
-            return get(std::int32_t{});
-        case plait::dtype::i64:
-            return static_cast<double>(get(std::int64_t{}));
-        case plait::dtype::f16:
-            return static_cast<double>(static_cast<float>(get(plait::f16(0.0F))));
-        case plait::dtype::bf16:
-            return static_cast<double>(static_cast<float>(get(plait::bf16(0.0F))));
-        case plait::dtype::f32:
-            return static_cast<double>(get(float{}));
-        default:
-            return get(double{});
+    case plait::dtype::boolean: return get(bool{}) ? 1 : 0;
+    case plait::dtype::u8: return get(std::uint8_t{});
+    case plait::dtype::i32: return get(std::int32_t{});
+    case plait::dtype::i64: return static_cast<double>(get(std::int64_t{}));
+    case plait::dtype::f16: return static_cast<double>(static_cast<float>(get(plait::f16(0.0F))));
+    case plait::dtype::bf16: return static_cast<double>(static_cast<float>(get(plait::bf16(0.0F))));
+    case plait::dtype::f32: return static_cast<double>(get(float{}));
+    default: return get(double{});
     }
 }
 

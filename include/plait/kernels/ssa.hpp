@@ -69,10 +69,35 @@ PLAIT_INLINE T multiply_add(T a, T b, T c)
 #endif
 }
 
+/// Integers wrap around, as in a two's complement machine: sums, differences and products are taken without signs.
+template <class T>
+using ring_t = typename std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>,
+                                           std::make_unsigned<std::conditional_t<sizeof(T) < sizeof(int), int, T>>,
+                                           std::type_identity<T>>::type;
+template <class T>
+PLAIT_INLINE T sum_of(T a, T b) { return static_cast<T>(static_cast<ring_t<T>>(a) + static_cast<ring_t<T>>(b)); }
+template <class T>
+PLAIT_INLINE T difference_of(T a, T b) { return static_cast<T>(static_cast<ring_t<T>>(a) - static_cast<ring_t<T>>(b)); }
+template <class T>
+PLAIT_INLINE T product_of(T a, T b) { return static_cast<T>(static_cast<ring_t<T>>(a) * static_cast<ring_t<T>>(b)); }
+/// Of integers truncated; 0 where b is 0.
+template <class T>
+PLAIT_INLINE T quotient_of(T a, T b)
+{
+    if constexpr (std::is_floating_point_v<T>) {
+        return a / b;
+    } else if constexpr (std::is_signed_v<T>) {
+        return b == 0 ? T{} : b == -1 ? difference_of(T{}, a) : static_cast<T>(a / b);  // -2^31 / -1 would trap
+    } else {
+        return b == 0 ? T{} : static_cast<T>(a / b);
+    }
+}
+
 template <op Kind, class T>
 PLAIT_INLINE auto unary(T a)
 {
-    if constexpr (Kind == op::neg) { return static_cast<T>(-a); }
+    if constexpr (Kind == op::neg && std::is_integral_v<T>) { return difference_of(T{}, a); }
+    else if constexpr (Kind == op::neg) { return static_cast<T>(-a); }
     else if constexpr (Kind == op::abs) { return math::abs(a); }
     else if constexpr (Kind == op::sqrt) { return math::sqrt(a); }
     else if constexpr (Kind == op::rsqrt) { return math::rsqrt(a); }
@@ -87,11 +112,10 @@ PLAIT_INLINE auto unary(T a)
 template <op Kind, class T>
 PLAIT_INLINE auto binary(T a, T b)
 {
-    if constexpr (Kind == op::add) { return static_cast<T>(a + b); }
-    else if constexpr (Kind == op::sub) { return static_cast<T>(a - b); }
-    else if constexpr (Kind == op::mul) { return static_cast<T>(a * b); }
-    else if constexpr (Kind == op::div && std::is_floating_point_v<T>) { return a / b; }
-    else if constexpr (Kind == op::div) { return b == T{} ? T{} : static_cast<T>(a / b); }
+    if constexpr (Kind == op::add) { return sum_of(a, b); }
+    else if constexpr (Kind == op::sub) { return difference_of(a, b); }
+    else if constexpr (Kind == op::mul) { return product_of(a, b); }
+    else if constexpr (Kind == op::div) { return quotient_of(a, b); }
     else if constexpr (Kind == op::min) { return math::min(a, b); }
     else if constexpr (Kind == op::max) { return math::max(a, b); }
     else if constexpr (Kind == op::pow) { return math::pow(a, b); }
@@ -152,7 +176,7 @@ PLAIT_INLINE compute_t<Step::type> evaluate(const Registers& r)
         }
     } else if constexpr (Step::kind == op::mul && Step::contracts != 0) {
         // A sum consumes this product: whether the compiler contracts them must not depend on the schedule.
-        return rounded(operand<Step::a, in>(r) * operand<Step::b, in>(r));
+        return rounded(product_of(operand<Step::a, in>(r), operand<Step::b, in>(r)));
     } else if constexpr (Step::b >= 0) {
         return round_to<Step::type>(convert<out>(binary<Step::kind>(operand<Step::a, in>(r), operand<Step::b, in>(r))));
     } else {

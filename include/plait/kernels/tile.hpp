@@ -32,10 +32,10 @@ struct output {
 template <reduction R, class T>
 PLAIT_INLINE T combine(T a, T b)
 {
-    if constexpr (R == reduction::product) { return static_cast<T>(a * b); }
+    if constexpr (R == reduction::product) { return product_of(a, b); }
     else if constexpr (R == reduction::min) { return math::min(a, b); }
     else if constexpr (R == reduction::max) { return math::max(a, b); }
-    else { return static_cast<T>(a + b); }
+    else { return sum_of(a, b); }
 }
 
 template <class... T>

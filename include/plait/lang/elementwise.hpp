@@ -9,24 +9,21 @@ namespace detail {
 template <class T>
 concept bare_number = std::is_arithmetic_v<T>;
 
-template <class N>
-using refuse_number = refuse_with<rule::bare_number, message{} << "a C++ number in an expression">;
-
 /// An operand: an expression, or a bare C++ number, which is refused with a word on how to write it.
 template <class T>
 concept operand = expression<T> || bare_number<T>;
 
-template <class T>
-struct as_operand {
-    using type = T;
+template <bool AnyBareNumber, op Kind, class... Args>
+struct elementwise_of {
+    using type = make<Kind, attributes{}, Args...>;
 };
-template <bare_number T>
-struct as_operand<T> {
-    using type = refuse_number<T>;
+template <op Kind, class... Args>
+struct elementwise_of<true, Kind, Args...> {
+    using type = refuse_with<rule::bare_number, message{} << "a C++ number in an expression">;
 };
 
 template <op Kind, class... Args>
-using elementwise = make<Kind, attributes{}, typename as_operand<Args>::type...>;
+using elementwise = typename elementwise_of<(bare_number<Args> || ...), Kind, Args...>::type;
 
 template <class A, class B>
 concept operands = operand<A> && operand<B> && (expression<A> || expression<B>);

@@ -142,9 +142,13 @@ struct made_of {
 template <op Kind, reduction Combine, int Axis, int A, int B, class... Args>
 using made = typename made_of<Kind, Combine, Axis, A, B, Args...>::type;
 
-/// `refused` for a rule that is checked outside `infer`.
+/// `refused` for a rule that is checked outside `infer`. (g++ 12 fails inside an alias that cuts a dependent message.)
 template <rule R, message M>
-using refuse_with = refused<R, cut<M.size() + 1>(M)>;
+struct refusal {
+    using type = refused<R, cut<M.size() + 1>(M)>;
+};
+template <rule R, message M>
+using refuse_with = typename refusal<R, M>::type;
 
 }  // namespace detail
 }  // namespace plait

@@ -37,20 +37,11 @@ struct pass_builder {
         const node& n = g[v];
         const bool stored = where.slot_of[v] >= 0 && (!in_registers(n) || when.level[v] < p.level);
         switch (n.kind) {
-            case op::tensor:
-                operand(v, where.slot_of[v], source::own);
-                return;
-            case op::scalar:
-                operand(v, -1, source::scalar);
-                return;
-            case op::constant:
-                operand(v, -1, source::number);
-                return;
-            case op::world_size:
-                operand(v, -1, source::world_size);
-                return;
-            default:
-                break;
+        case op::tensor: operand(v, where.slot_of[v], source::own); return;
+        case op::scalar: operand(v, -1, source::scalar); return;
+        case op::constant: operand(v, -1, source::number); return;
+        case op::world_size: operand(v, -1, source::world_size); return;
+        default: break;
         }
         if (stored) {
             operand(v, where.slot_of[v], source::own);

@@ -174,18 +174,10 @@ class executable {
         if (pass.barrier_before) { comm_.barrier(between_.c_str()); }
         const host::pass_context context{args_, pass, code_[p], scratch_};
         switch (pass.kind) {
-            case pass_kind::map:
-                host::map_pass(context).run();
-                break;
-            case pass_kind::all_reduce:
-                host::map_pass(context).run_all_reduce();
-                break;
-            case pass_kind::reduce_axis:
-                host::reduce_pass(context).run();
-                break;
-            case pass_kind::all_to_all:
-                host::run_all_to_all(context);
-                break;
+        case pass_kind::map: host::map_pass(context).run(); break;
+        case pass_kind::all_reduce: host::map_pass(context).run_all_reduce(); break;
+        case pass_kind::reduce_axis: host::reduce_pass(context).run(); break;
+        case pass_kind::all_to_all: host::run_all_to_all(context); break;
         }
     }
 

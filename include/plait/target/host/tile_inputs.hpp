@@ -21,26 +21,19 @@ class tile_inputs {
             const pass_operand& o = c_.operand(i);
             channel& ch = c_.scratch.channels[i];
             switch (o.from) {
-                case source::scalar:
-                    c_.scratch.pointers.in[i] = c_.args.scalar(c_.node_at(o.node).name);
-                    break;
-                case source::world_size:
-                    c_.scratch.pointers.in[i] = &world_;
-                    break;
-                case source::mask:
-                    ch.tile = c_.scratch.next_tile();
-                    break;
-                case source::all_ranks:
-                case source::root_combined:
-                    ch.tile = c_.scratch.next_tile();
-                    if (zeros(o)) { std::memset(ch.tile, 0, static_cast<std::size_t>(tile_elements) * 8); }
-                    if (zeros(o) || c_.args.ranks() == 1) {
-                        ch.identity = c_.scratch.next_tile();
-                        c_.code.combiners[i]->fill_identity(static_cast<std::size_t>(tile_elements), ch.identity);
-                    }
-                    break;
-                default:
-                    break;
+            case source::scalar: c_.scratch.pointers.in[i] = c_.args.scalar(c_.node_at(o.node).name); break;
+            case source::world_size: c_.scratch.pointers.in[i] = &world_; break;
+            case source::mask: ch.tile = c_.scratch.next_tile(); break;
+            case source::all_ranks:
+            case source::root_combined:
+                ch.tile = c_.scratch.next_tile();
+                if (zeros(o)) { std::memset(ch.tile, 0, static_cast<std::size_t>(tile_elements) * 8); }
+                if (zeros(o) || c_.args.ranks() == 1) {
+                    ch.identity = c_.scratch.next_tile();
+                    c_.code.combiners[i]->fill_identity(static_cast<std::size_t>(tile_elements), ch.identity);
+                }
+                break;
+            default: break;
             }
         }
     }
@@ -54,21 +47,12 @@ class tile_inputs {
         for (int i = 0; i < c_.n_operands(); ++i) {
             const pass_operand& o = c_.operand(i);
             switch (o.from) {
-                case source::own:
-                    move(c_.scratch.pointers.in[i], i, c_.args.rank());
-                    break;
-                case source::from_root:
-                    move(c_.scratch.pointers.in[i], i, o.root);
-                    break;
-                case source::all_ranks:
-                case source::root_combined:
-                    start_combining(i);
-                    break;
-                case source::mask:
-                    c_.scratch.busy[n_busy_++] = i;
-                    break;
-                default:
-                    break;
+            case source::own: move(c_.scratch.pointers.in[i], i, c_.args.rank()); break;
+            case source::from_root: move(c_.scratch.pointers.in[i], i, o.root); break;
+            case source::all_ranks:
+            case source::root_combined: start_combining(i); break;
+            case source::mask: c_.scratch.busy[n_busy_++] = i; break;
+            default: break;
             }
         }
     }
@@ -155,16 +139,11 @@ class tile_inputs {
     {
         const node& n = c_.node_at(node_index);
         switch (n.type) {
-            case dtype::f64:
-                return read<double>(n);
-            case dtype::f32:
-                return static_cast<double>(read<float>(n));
-            case dtype::f16:
-                return static_cast<double>(static_cast<float>(read<f16>(n)));
-            case dtype::bf16:
-                return static_cast<double>(static_cast<float>(read<bf16>(n)));
-            default:
-                return std::bit_cast<double>(n.bits);
+        case dtype::f64: return read<double>(n);
+        case dtype::f32: return static_cast<double>(read<float>(n));
+        case dtype::f16: return static_cast<double>(static_cast<float>(read<f16>(n)));
+        case dtype::bf16: return static_cast<double>(static_cast<float>(read<bf16>(n)));
+        default: return std::bit_cast<double>(n.bits);
         }
     }
     /// The value of an integer scalar, or of a number.
@@ -172,14 +151,10 @@ class tile_inputs {
     {
         const node& n = c_.node_at(node_index);
         switch (n.type) {
-            case dtype::i64:
-                return static_cast<std::uint64_t>(read<std::int64_t>(n));
-            case dtype::i32:
-                return static_cast<std::uint64_t>(std::int64_t{read<std::int32_t>(n)});
-            case dtype::u8:
-                return read<std::uint8_t>(n);
-            default:
-                return static_cast<std::uint64_t>(std::bit_cast<double>(n.bits));
+        case dtype::i64: return static_cast<std::uint64_t>(read<std::int64_t>(n));
+        case dtype::i32: return static_cast<std::uint64_t>(std::int64_t{read<std::int32_t>(n)});
+        case dtype::u8: return read<std::uint8_t>(n);
+        default: return static_cast<std::uint64_t>(std::bit_cast<double>(n.bits));
         }
     }
     template <class T>
