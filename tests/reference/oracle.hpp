@@ -61,12 +61,17 @@ inline double combined(plait::reduction r, double a, double b)
     default: return a + b;
     }
 }
-inline double start_of(plait::reduction r)
+/// What a reduction of nothing gives: of integers the largest or lowest one that there is.
+inline double start_of(plait::reduction r, plait::dtype type)
 {
+    const double bound = type == plait::dtype::u8    ? 255
+                         : type == plait::dtype::i32 ? 0x1p31 - 1
+                         : type == plait::dtype::i64 ? 0x1p63
+                                                     : INFINITY;
     switch (r) {
     case plait::reduction::product: return 1;
-    case plait::reduction::min: return INFINITY;
-    case plait::reduction::max: return -INFINITY;
+    case plait::reduction::min: return bound;
+    case plait::reduction::max: return type == plait::dtype::u8 ? 0 : plait::is_integer(type) ? -bound - 1 : -bound;
     default: return 0;
     }
 }
@@ -268,7 +273,7 @@ class oracle {
         const value& x = argument(n, 0);
         const bool mean = n.attrs.combine == plait::reduction::mean;
         const bool whole = n.kind == plait::op::reduce && n.attrs.axis == plait::attributes::all_axes;
-        numbers out(static_cast<std::size_t>(size_of(extents_of(n))), start_of(n.attrs.combine));
+        numbers out(static_cast<std::size_t>(size_of(extents_of(n))), start_of(n.attrs.combine, n.type));
         numbers terms(out.size(), 0);  // of all ranks
         const auto size = size_of(x.extents);
         for (std::int64_t i = 0; i < size; ++i) {
@@ -282,7 +287,7 @@ class oracle {
                 }
             }
             terms[static_cast<std::size_t>(to)] += 1;
-            if (!holds(from, at, rank)) { continue; }
+            if (n.layout == plait::layout_kind::local && !holds(from, at, rank)) { continue; }  // a part
             double& sum = out[static_cast<std::size_t>(to)];
             sum = combined(n.attrs.combine, sum, (*x.on[static_cast<std::size_t>(rank)])[static_cast<std::size_t>(i)]);
         }

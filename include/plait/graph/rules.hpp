@@ -309,7 +309,7 @@ struct assert_rule<rule::as_slice_whole, Message> {
 };
 template <auto Message>
 struct assert_rule<rule::fuse_target, Message> {
-    static_assert(holds<Message>, "plait: fuse<L> needs the label of a collective that has a computation next to it");
+    static_assert(holds<Message>, "plait: fuse needs a collective that has a computation next to it, and fuse_only<L> one with that label; leave it out");
 };
 template <auto Message>
 struct assert_rule<rule::fuse_between, Message> {

@@ -1,6 +1,8 @@
 // Functions made of simpler operations: activations, norms, softmax. They have no kernels of their own.
 #pragma once
 
+#include <plait/graph/rules.hpp>  // first: a compile error about a rule then lists few includes
+
 #include <plait/lang/linear.hpp>
 
 namespace plait {
@@ -42,7 +44,7 @@ constexpr auto whole_rows(X x)
     if constexpr (refused_expression<X>) {
         return x;
     } else if constexpr (X::type.dims == 0 || (X::type.is_sliced() && X::type.slice_dim == X::type.dims - 1)) {
-        return refuse_with<rule::whole_row, message{} << X::type>{};
+        return refuse_with<rule::whole_row, message{} << "rows of " << X::type>{};
     } else {
         return x;
     }

@@ -1,6 +1,8 @@
 // label, update, program: naming operations, writing tensors, and the whole as one graph value.
 #pragma once
 
+#include <plait/graph/rules.hpp>  // first: a compile error about a rule then lists few includes
+
 #include <plait/graph/program.hpp>
 #include <plait/lang/composite.hpp>
 #include <plait/lang/flatten.hpp>

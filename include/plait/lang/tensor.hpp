@@ -41,12 +41,20 @@ inline constexpr group_t<-1, true> previous_group{};
 
 namespace detail {
 
+/// The number as an integer; 0, which is no extent, if it is none or more than an int can hold.
+constexpr std::int64_t whole_number(double value)
+{
+    const bool fits = value >= 1 && value <= 2147483647;
+    const auto whole = fits ? static_cast<std::int64_t>(value) : 0;
+    return static_cast<double>(whole) == value ? whole : 0;
+}
+
 template <class D>
 inline constexpr extent extent_of{};
 template <fixed_string Name>
 inline constexpr extent extent_of<dim_t<Name>> = dim_t<Name>::value;
 template <std::uint64_t Bits>
-inline constexpr extent extent_of<constant<Bits>>{static_cast<std::int64_t>(constant<Bits>::value), {}, false};
+inline constexpr extent extent_of<constant<Bits>>{whole_number(constant<Bits>::value), {}, false};
 
 constexpr bool is_extent(const extent& e) { return !e.name.empty() || e.number >= 1; }
 
@@ -134,6 +142,8 @@ constexpr typename detail::checked_tensor<Name, T, Layout, SliceDim, Group, Dims
 /// A single value given when the program runs, equal on every rank: a learning rate, a seed.
 template <fixed_string Name, class T>
 struct scalar_t : operators::expression_base {
+    static_assert(dtype_of<T> != dtype::none, "plait: scalar<Name, T>: T is none of bool, std::uint8_t, std::int32_t, "
+                                              "std::int64_t, f16, bf16, float, double");
     using element = T;
     static constexpr fixed_string name = Name;
     static constexpr value_type type = [] {

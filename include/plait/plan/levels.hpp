@@ -34,7 +34,8 @@ struct levels {
             if (g[i].kind == op::slice) { value[i] = value[g[i].args[0]]; }
             if (g[i].kind == op::update) {
                 const int v = value[g[i].args[1]];
-                if (g[v].type == g[i].type && g[v].dims == g[i].dims) { value[i] = v; }
+                const bool same = g[v].type == g[i].type && g[v].dims == g[i].dims;
+                if (same && !is_leaf(g[v].kind)) { value[i] = v; }  // a copy of a tensor is made by the update
             }
         }
         list_users();

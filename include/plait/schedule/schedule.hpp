@@ -1,6 +1,8 @@
 // All transformations.
 #pragma once
 
+#include <plait/graph/rules.hpp>  // first: a compile error about a rule then lists few includes
+
 #include <plait/schedule/as_slice.hpp>
 #include <plait/schedule/explore.hpp>
 #include <plait/schedule/fuse.hpp>

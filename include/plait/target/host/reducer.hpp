@@ -5,69 +5,108 @@
 
 namespace plait::host {
 
-/// What a reduction of elements in tiles of type T accumulates in.
+/// What the elements of a tile of type T are added up in, and what the sums of many elements are.
 template <class T>
-using accumulator_t = std::conditional_t<std::is_integral_v<T>, std::int64_t, T>;
+using lane_t = std::conditional_t<std::is_integral_v<T>, std::int64_t, T>;
+template <class T>
+using total_t = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
 
 inline constexpr std::size_t lanes = 16;
+inline constexpr std::size_t block_elements = 1024;
 
-/// The state of a reduction: element i of all that is added goes to lane i % 16; the lanes are combined in a fixed tree
-/// at the end. So a long sum has the same bits for every tile size, and vectorises.
+/// The state of a reduction. Element i of all that is added goes to lane i % 16; every 1024 elements the lanes are
+/// added to wider totals, so that a long sum of f32 loses no more than a short one; the totals are combined in a fixed
+/// tree. So a sum has the same bits for every tile size, and vectorises.
 struct lane_state {
     alignas(64) std::byte lane[lanes * 8];
-    std::size_t next;  // the lane of the next element
+    alignas(64) std::byte total[lanes * 8];
+    std::size_t position;  // of the next element in its block
 };
 
 template <dtype D, reduction R>
 struct lane_reducing {
     using element = tile_t<D>;
-    using acc = accumulator_t<element>;
+    using lane_type = lane_t<element>;
+    using total = total_t<element>;
 
     static void reset(lane_state& s)
     {
-        acc lane[lanes];
-        for (acc& a : lane) { a = identity_of<R, acc>(); }
-        std::memcpy(s.lane, lane, sizeof lane);
-        s.next = 0;
+        fill<total>(s.total);
+        fill<lane_type>(s.lane);
+        s.position = 0;
     }
     /// Adds n elements of a tile.
     static void add(const std::byte* tile, std::size_t n, lane_state& s)
     {
         const element* x = reinterpret_cast<const element*>(tile);
-        acc lane[lanes];
-        std::memcpy(lane, s.lane, sizeof lane);
-        const auto one = [&](element e) {
-            lane[s.next] = kernels::combine<R, acc>(lane[s.next], static_cast<acc>(e));
-            s.next = (s.next + 1) % lanes;
-        };
-        std::size_t i = 0;
-        for (; s.next != 0 && i < n; ++i) { one(x[i]); }
-        for (; i + lanes <= n; i += lanes) {
-            PLAIT_INDEPENDENT_LOOP
-            for (std::size_t k = 0; k < lanes; ++k) {
-                lane[k] = kernels::combine<R, acc>(lane[k], static_cast<acc>(x[i + k]));
-            }
+        while (n > 0) {
+            const std::size_t now = n < block_elements - s.position ? n : block_elements - s.position;
+            add_to_block(x, now, s);
+            if (s.position == block_elements) { close_block(s); }
+            x += now;
+            n -= now;
         }
-        for (; i < n; ++i) { one(x[i]); }
-        std::memcpy(s.lane, lane, sizeof lane);
     }
     /// Stores the result, divided by `divisor` (of a mean, else 1), as an element of dtype D.
-    static void store(const lane_state& s, double divisor, std::byte* out)
+    static void store(lane_state s, double divisor, std::byte* out)
     {
-        acc tree[lanes];
-        std::memcpy(tree, s.lane, sizeof tree);
+        close_block(s);
+        total tree[lanes];
+        std::memcpy(tree, s.total, sizeof tree);
         for (std::size_t half = lanes / 2; half > 0; half /= 2) {
-            for (std::size_t k = 0; k < half; ++k) { tree[k] = kernels::combine<R, acc>(tree[k], tree[k + half]); }
+            for (std::size_t k = 0; k < half; ++k) { tree[k] = kernels::combine<R, total>(tree[k], tree[k + half]); }
         }
         const element_t<D> e = finished(tree[0], divisor);
         std::memcpy(out, &e, sizeof e);
     }
-    static element_t<D> finished(acc total, double divisor)
+    static element_t<D> finished(total sum, double divisor)
     {
-        if constexpr (std::is_floating_point_v<acc>) {
-            if (divisor != 1) { total = static_cast<acc>(static_cast<double>(total) / divisor); }
+        if constexpr (std::is_floating_point_v<total>) {
+            if (divisor != 1) { sum /= divisor; }
         }
-        return static_cast<element_t<D>>(static_cast<element>(total));
+        return static_cast<element_t<D>>(static_cast<element>(sum));
+    }
+
+  private:
+    template <class T>
+    static void fill(std::byte* to)
+    {
+        T values[lanes];
+        for (T& v : values) { v = static_cast<T>(identity_of<R, element>()); }
+        std::memcpy(to, values, sizeof values);
+    }
+    static void add_to_block(const element* x, std::size_t n, lane_state& s)
+    {
+        lane_type lane[lanes];
+        std::memcpy(lane, s.lane, sizeof lane);
+        const auto one = [&](element e) {
+            const std::size_t k = s.position++ % lanes;
+            lane[k] = kernels::combine<R, lane_type>(lane[k], static_cast<lane_type>(e));
+        };
+        std::size_t i = 0;
+        for (; s.position % lanes != 0 && i < n; ++i) { one(x[i]); }
+        for (; i + lanes <= n; i += lanes) {
+            PLAIT_INDEPENDENT_LOOP
+            for (std::size_t k = 0; k < lanes; ++k) {
+                lane[k] = kernels::combine<R, lane_type>(lane[k], static_cast<lane_type>(x[i + k]));
+            }
+            s.position += lanes;
+        }
+        for (; i < n; ++i) { one(x[i]); }
+        std::memcpy(s.lane, lane, sizeof lane);
+    }
+    static void close_block(lane_state& s)
+    {
+        lane_type lane[lanes];
+        total sum[lanes];
+        std::memcpy(lane, s.lane, sizeof lane);
+        std::memcpy(sum, s.total, sizeof sum);
+        for (std::size_t k = 0; k < lanes; ++k) {
+            sum[k] = kernels::combine<R, total>(sum[k], static_cast<total>(lane[k]));
+        }
+        std::memcpy(s.total, sum, sizeof sum);
+        fill<lane_type>(s.lane);
+        s.position = 0;
     }
 };
 
@@ -75,12 +114,12 @@ struct lane_reducing {
 template <dtype D, reduction R>
 struct row_reducing {
     using element = tile_t<D>;
-    using acc = accumulator_t<element>;
+    using acc = total_t<element>;
 
     static void reset(std::size_t n, std::byte* sums)
     {
         acc* a = reinterpret_cast<acc*>(sums);
-        for (std::size_t i = 0; i < n; ++i) { a[i] = identity_of<R, acc>(); }
+        for (std::size_t i = 0; i < n; ++i) { a[i] = static_cast<acc>(identity_of<R, element>()); }
     }
     static void add(const std::byte* tile, std::size_t n, std::byte* sums)
     {
@@ -99,7 +138,7 @@ struct reducer {
     const combiner* parts;
     void (*reset)(lane_state&);
     void (*add)(const std::byte* tile, std::size_t n, lane_state&);
-    void (*store)(const lane_state&, double divisor, std::byte* out);
+    void (*store)(lane_state, double divisor, std::byte* out);
     // of a reduction along one dimension alone:
     void (*reset_rows)(std::size_t n, std::byte* sums);
     void (*add_row)(const std::byte* tile, std::size_t n, std::byte* sums);
