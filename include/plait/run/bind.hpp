@@ -16,7 +16,11 @@ namespace plait {
 class binder {
   public:
     explicit binder(arguments& args)
-        : args_(args), image_(args.image()), given_(image_.symbols.size()), piece_counts_(image_.symbols.size())
+        : args_(args),
+          image_(args.image()),
+          given_(image_.symbols.size()),
+          piece_counts_(image_.symbols.size()),
+          deduced_from_(image_.symbols.size())
     {
     }
 
@@ -28,6 +32,7 @@ class binder {
         std::ranges::fill(given_, nullptr);
         std::ranges::fill(args_.extents(), std::int64_t{-1});
         std::ranges::fill(args_.counts(), std::span<const std::int64_t>{});
+        std::ranges::fill(deduced_from_, -1);
         for (const binding& b : bindings) { accept(b); }
         for (const binding& b : bindings) { accept_extent(b); }
         for (int s = 0; s < image_.n_slots(); ++s) { accept_pieces(s); }
@@ -181,7 +186,10 @@ class binder {
         }
         const bool in_slices = n.layout == layout_kind::sliced && unknown == n.slice_dim;
         const bool determines = unknown >= 0 && known > 0 && b->count % known == 0 && !in_slices;
-        if (determines) { args_.extents()[static_cast<std::size_t>(symbol_of(n.shape[unknown]))] = b->count / known; }
+        if (!determines) { return; }
+        const auto dim = static_cast<std::size_t>(symbol_of(n.shape[unknown]));
+        args_.extents()[dim] = b->count / known;
+        deduced_from_[dim] = s;
     }
 
     void check(int s)
@@ -205,7 +213,7 @@ class binder {
         if (b->count >= 0 && b->count != needed) {
             const bool sliced = n.layout == layout_kind::sliced;
             refuse({name, " needs ", needed, " elements", sliced ? " (this rank's slice, see slice_of)" : "",
-                    ", its buffer has ", b->count});
+                    ", its buffer has ", b->count, reason(s, n)});
         }
         if (b->read_only && image_.slot_of(s).written) {
             refuse({name, " is updated, its buffer is const; bind a mutable one"});
@@ -214,6 +222,19 @@ class binder {
             refuse({name, " is bound to a null pointer and has ", needed, " elements"});
         }
         args_.buffer(s) = {static_cast<std::byte*>(b->data), b->pieces};
+    }
+
+    /// Which other tensor gave a dimension of n its number: perhaps it is the wrong one.
+    [[nodiscard]] std::string reason(int s, const node& n) const
+    {
+        for (int d = 0; d < n.dims; ++d) {
+            if (!is_named(n.shape[d])) { continue; }
+            const auto dim = static_cast<std::size_t>(symbol_of(n.shape[d]));
+            if (is_per_tensor(n.shape[d]) || deduced_from_[dim] < 0 || deduced_from_[dim] == s) { continue; }
+            return joined({"; ", image_.symbols[dim].view(), " = ", args_.extents()[dim], " was taken from ",
+                           tensor_name(deduced_from_[dim])});
+        }
+        return {};
     }
 
     void check_scalars() const
@@ -233,6 +254,7 @@ class binder {
     const program_image& image_;
     std::vector<const binding*> given_;  // by symbol; of tensors and scalars
     std::vector<std::vector<std::int64_t>> piece_counts_;
+    std::vector<int> deduced_from_;  // by dimension: the slot whose buffer gave it its number, or -1
     detail::overlap_check overlap_;
     std::vector<binding> last_;
     std::vector<int> last_symbols_;

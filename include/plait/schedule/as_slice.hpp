@@ -66,9 +66,6 @@ constexpr scheduled<roomy<Graph>> as_slice_graph(const Graph& old, std::string_v
         } else if (n.kind == op::update || !s.advance(i)) {
             return s.result.refuse(rule::as_slice_whole, what << ": read whole by " << name_of(n.kind));
         }
-        // An operation that was sliced before stays what it was: its consumers need not change.
-        const bool already_sliced = n.layout == layout_kind::sliced && s.early[i] >= 0;
-        if (already_sliced && s.whole[i] < 0) { s.whole[i] = s.early[i]; s.early[i] = -1; }
     }
     s.finish();
     return s.result;

@@ -83,7 +83,8 @@ struct slicer {
         const int at = g().add_like(n, args, type.type);
         ++moved_nodes;
         if (!part) {
-            early[i] = at;
+            const bool was_sliced = !sends && n.layout == layout_kind::sliced;  // its consumers need not change
+            (was_sliced ? whole : early)[i] = at;
             return true;
         }
         attributes combine;

@@ -48,8 +48,9 @@ struct lane_reducing {
         }
     }
     /// Stores the result, divided by `divisor` (of a mean, else 1), as an element of dtype D.
-    static void store(lane_state s, double divisor, std::byte* out)
+    static void store(const lane_state& state, double divisor, std::byte* out)
     {
+        lane_state s = state;
         close_block(s);
         total tree[lanes];
         std::memcpy(tree, s.total, sizeof tree);
@@ -138,7 +139,7 @@ struct reducer {
     const combiner* parts;
     void (*reset)(lane_state&);
     void (*add)(const std::byte* tile, std::size_t n, lane_state&);
-    void (*store)(lane_state, double divisor, std::byte* out);
+    void (*store)(const lane_state&, double divisor, std::byte* out);
     // of a reduction along one dimension alone:
     void (*reset_rows)(std::size_t n, std::byte* sums);
     void (*add_row)(const std::byte* tile, std::size_t n, std::byte* sums);
