@@ -6,7 +6,7 @@
 #include <plait/schedule/reorder.hpp>
 #include <plait/schedule/split.hpp>
 
-#include <array>
+#include <tuple>
 #include <utility>
 
 namespace plait {
@@ -19,6 +19,13 @@ struct schedules {
 
     /// How schedule i was made; "unscheduled" for the program itself.
     [[nodiscard]] static constexpr std::string_view how(int i) { return Exploration->found[i].how.view(); }
+
+    /// Schedule I.
+    template <int I>
+    [[nodiscard]] static constexpr auto get()
+    {
+        return std::get<I>(std::tuple<Programs...>{});
+    }
 
     /// Calls f(program, how) for each schedule, fewest transformations first.
     template <class F>
