@@ -25,7 +25,7 @@ struct record {
 
 int value(int rank, int round, int i) { return 10007 * round + 101 * rank + i; }
 
-// Each rank owns two records, the least that the concept allows, and rewrites one while peers may read the other.
+// Each rank spoils its record as soon as the exchange has returned, while peers may still read it: they read a copy.
 TEST_CASE("an exchange shows every rank's current record to every rank")
 {
     for (int n : {1, 2, 3, 5, 8, 16, 32}) {
@@ -34,13 +34,12 @@ TEST_CASE("an exchange shows every rank's current record to every rank")
         std::atomic<int> wrong = 0;
         plait::threads::run(n, [&](plait::thread_communicator& comm) {
             delays delay(3, comm.rank());
-            record mine[2];
             for (int round = 0; round < rounds; ++round) {
-                record& current = mine[round % 2];
-                current = {comm.rank(), round, {}};
+                record current = {comm.rank(), round, {}};
                 for (int i = 0; i < 5; ++i) { current.values[index(i)] = value(comm.rank(), round, i); }
                 delay();
                 const auto views = comm.exchange(&current, sizeof current, "records");
+                current = {};
                 delay();
                 if (views.size() != index(n)) { ++wrong; }
                 for (int r = 0; r < n; ++r) {
@@ -48,7 +47,6 @@ TEST_CASE("an exchange shows every rank's current record to every rank")
                     wrong += theirs.rank != r || theirs.round != round;
                     for (int i = 0; i < 5; ++i) { wrong += theirs.values[index(i)] != value(r, round, i); }
                 }
-                wrong += views[index(comm.rank())] != &current;
                 // barriers between exchanges must not disturb the turn of the records
                 for (int extra = round % 4; extra > 0; --extra) { comm.barrier("between"); }
             }
@@ -62,11 +60,10 @@ TEST_CASE("records stay readable across barriers until the next exchange")
 {
     std::atomic<int> wrong = 0;
     plait::threads::run(3, [&](plait::thread_communicator& comm) {
-        int mine[2] = {};
         for (int round = 0; round < 500; ++round) {
-            int& current = mine[round % 2];
-            current = 10 * round + comm.rank();
+            int current = 10 * round + comm.rank();
             const auto views = comm.exchange(&current, sizeof current, "numbers");
+            current = -1;  // it was copied
             for (int again = 0; again < 3; ++again) {
                 for (int r = 0; r < 3; ++r) {
                     wrong += *static_cast<const int*>(views[index(r)]) != 10 * round + r;
@@ -78,13 +75,13 @@ TEST_CASE("records stay readable across barriers until the next exchange")
     CHECK(wrong == 0);
 }
 
-TEST_CASE("empty records and null addresses can be exchanged")
+TEST_CASE("empty records can be exchanged")
 {
     std::atomic<int> wrong = 0;
     plait::threads::run(2, [&](plait::thread_communicator& comm) {
         const int here = 0;
         const auto views = comm.exchange(comm.rank() == 0 ? &here : nullptr, 0, "nothing");
-        wrong += views.size() != 2 || views[1] != nullptr || views[0] == nullptr;
+        wrong += views.size() != 2;
         comm.barrier("read");
     });
     CHECK(wrong == 0);

@@ -38,8 +38,8 @@ struct buffer_handle {
 /// - `fail(what)`: marks the group failed, see below.
 /// - `set_deadline(d)`, `deadline()`: the longest wait of this rank; 0 is no limit.
 ///
-/// In one exchange all records have the same size. A rank may read its peers' records until it enters its own next
-/// exchange, and must leave its own record untouched until that one has returned: two records used in turn are enough.
+/// In one exchange all records have the same size. They are copied: a rank may change its own as soon as the exchange has
+/// returned, and may read its peers' until it enters its own next exchange.
 ///
 /// Failure: after `fail` every rank that waits, or comes to wait, throws plait::error "rank R failed: what" with the
 /// FIRST rank that failed. Later failures change nothing; a meeting to which all have come before is not undone. A wait

@@ -62,8 +62,7 @@ class thread_group {
 
     /// A record on show, and the meeting at which it may be read.
     struct posting {
-        const void* record = nullptr;
-        std::size_t bytes = 0;
+        std::vector<std::byte> record;
         std::uint64_t meeting = 0;
     };
 
@@ -116,14 +115,18 @@ class thread_communicator {
         thread_group::desk& mine = group_.desks_[static_cast<std::size_t>(rank_)];
         const std::size_t parity = mine.exchanges++ % 2;
         const std::uint64_t meeting = group_.meeting_.meetings(rank_) + 1;
-        mine.postings[parity] = {record, bytes, meeting};
+        const auto* first = static_cast<const std::byte*>(record);
+        mine.postings[parity].record.assign(first, first + bytes);
+        mine.postings[parity].meeting = meeting;
         barrier(where);
 
         const std::span view(views_.data() + parity * group_.desks_.size(), group_.desks_.size());
         for (std::size_t r = 0; r < view.size(); ++r) {
             const thread_group::posting& theirs = group_.desks_[r].postings[parity];
-            if (theirs.meeting != meeting || theirs.bytes != bytes) { refuse(r, theirs, bytes, meeting, where); }
-            view[r] = theirs.record;
+            if (theirs.meeting != meeting || theirs.record.size() != bytes) {
+                refuse(r, theirs, bytes, meeting, where);
+            }
+            view[r] = theirs.record.data();
         }
         return view;
     }
@@ -169,7 +172,7 @@ class thread_communicator {
         const std::string stage = joined({"exchange '", where, "': rank ", peer});
         fail(theirs.meeting != meeting
                  ? joined({stage, " came to another meeting; all ranks must make the same calls in the same order"})
-                 : joined({stage, " shows ", theirs.bytes, " bytes, rank ", rank_, " ", bytes,
+                 : joined({stage, " shows ", theirs.record.size(), " bytes, rank ", rank_, " ", bytes,
                            "; records must have one size"}));
         throw error(group_.failure());
     }

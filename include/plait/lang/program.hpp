@@ -60,11 +60,12 @@ constexpr void check_program(flat_program<Graph>& p)
         if (g[g.outputs[o]].kind != op::update) { refuse_node(rule::output, g.outputs[o], ": an output"); }
     }
     for (int i = 0; i < g.size; ++i) {
-        if (g[i].kind == op::update && !g.is_output(i)) { refuse_node(rule::update_hidden, i, ": no output"); }
-        for (int j = 0; j < i; ++j) {
+        const bool updates = g[i].kind == op::update;
+        if (updates && !g.is_output(i)) { refuse_node(rule::update_hidden, i, ": no output"); }
+        for (int j = 0; j < i && (updates || g[i].name >= 0); ++j) {
             const bool named = g[i].name >= 0 && g[i].name == g[j].name;
             if (named) { refuse_node(rule::name_twice, i, ": declared twice"); }
-            const bool both = g[i].kind == op::update && g[j].kind == op::update;
+            const bool both = updates && g[j].kind == op::update;
             if (both && g[i].args[0] == g[j].args[0]) { refuse_node(rule::update_twice, i, ": updated twice"); }
         }
     }

@@ -20,45 +20,50 @@ class agreement {
         : comm_(comm), args_(args), image_(args.image()), seen_(static_cast<std::size_t>(comm.size()))
     {
         const auto slots = static_cast<std::size_t>(image_.n_slots());
-        for (record& r : records_) {
-            r.values.resize(image_.symbols.size());
-            r.handles.resize(slots);
-            r.pieces.resize(slots);
-        }
+        values_.resize(image_.symbols.size());
+        handles_.resize(slots);
+        pieces_.resize(slots);
         peer_pieces_.resize(slots * static_cast<std::size_t>(comm.size()));
     }
 
     /// Meets the others. `problem` is this rank's error, or empty; `changed`: buffers or extents differ from the last
-    /// run's. On return the buffers of all ranks are in the arguments.
+    /// run's. On return the buffers of all ranks are in the arguments. Returns whether that was new on any rank: then
+    /// the ranks must meet once more before they may go on to the next run, as they read each other's lists of buffers.
     /// @throws plait::error on every rank if any has a problem, or if they differ.
-    void reach(const std::string& problem, bool changed, const char* where)
+    bool reach(const std::string& problem, bool changed, const char* where)
     {
         if (changed) { ++generation_; }
-        record& mine = records_[parity_];
-        parity_ ^= 1;
-        header& h = mine.head;
+        header h;
         h.failed = !problem.empty();
         if (h.failed) {
             const std::size_t length = problem.copy(h.why, sizeof h.why - 1);
             h.why[length] = '\0';
         } else {
-            if (mine.generation != generation_) { describe(mine); }
-            add_scalars(mine);
+            if (described_ != generation_) { describe(); }
+            add_scalars(h);
+            h.extents = extents_;
+            h.values = comm_.handle_of(values_.data(), values_.size() * sizeof(std::uint64_t));
+            h.handles = comm_.handle_of(handles_.data(), handles_.size() * sizeof(buffer_handle));
         }
         h.program = image_.hash;
         h.generation = generation_;
+        h.last_generation = last_generation_;
         const auto all = comm_.exchange(&h, sizeof(header), where);
         for (int r = 0; r < comm_.size(); ++r) { throw_if_failed(of(all, r), problem, r); }
         for (int r = 0; r < comm_.size(); ++r) {
-            if (!same(of(all, r), h)) { throw_difference(all); }
+            if (!same(of(all, r), h)) { throw_difference(all, where); }
         }
+        bool is_new = false;
         for (int r = 0; r < comm_.size(); ++r) {
             const header& theirs = of(all, r);
             const std::array<std::uint64_t, 2> known{theirs.generation, generation_};
+            is_new = is_new || theirs.last_generation != theirs.generation;
             if (r == comm_.rank() || seen_[static_cast<std::size_t>(r)] == known) { continue; }
             connect(r, theirs);
             seen_[static_cast<std::size_t>(r)] = known;
         }
+        last_generation_ = generation_;
+        return is_new;
     }
 
   private:
@@ -67,17 +72,11 @@ class agreement {
         std::uint64_t extents = 0;  // a hash
         std::uint64_t scalars = 0;  // a hash
         std::uint64_t generation = 0;
+        std::uint64_t last_generation = 0;  // of the last run that all agreed on
         bool failed = false;
-        char why[512]{};
+        char why[400]{};
         buffer_handle values{};
         buffer_handle handles{};
-    };
-    struct record {
-        header head;
-        std::uint64_t generation = 0;
-        std::vector<std::uint64_t> values;   // by symbol: a dimension's number, a scalar's bits
-        std::vector<buffer_handle> handles;  // by slot: of the buffer, or of the list of its pieces
-        std::vector<std::vector<buffer_handle>> pieces;
     };
     static const header& of(std::span<const void* const> all, int r)
     {
@@ -93,16 +92,15 @@ class agreement {
     }
 
     /// Extents and where this rank's buffers are.
-    void describe(record& mine)
+    void describe()
     {
-        mine.generation = generation_;
-        header& h = mine.head;
-        h.extents = 0;
+        described_ = generation_;
+        extents_ = 0;
         const auto extents = args_.extents();
         for (std::size_t i = 0; i < extents.size(); ++i) {
-            mine.values[i] = static_cast<std::uint64_t>(extents[i]);
-            h.extents = mix(h.extents, mine.values[i]);
-            for (std::int64_t c : args_.counts()[i]) { h.extents = mix(h.extents, static_cast<std::uint64_t>(c)); }
+            values_[i] = static_cast<std::uint64_t>(extents[i]);
+            extents_ = mix(extents_, values_[i]);
+            for (std::int64_t c : args_.counts()[i]) { extents_ = mix(extents_, static_cast<std::uint64_t>(c)); }
         }
         for (int s = 0; s < image_.n_slots(); ++s) {
             if (!is_shared(s)) { continue; }
@@ -110,27 +108,23 @@ class agreement {
             const node& n = image_.slot_node(s);
             const bound_buffer& b = args_.buffer(s);
             const std::size_t size = size_of(n.type);
-            mine.pieces[at].clear();
+            pieces_[at].clear();
             for (const piece& p : b.pieces) {
-                mine.pieces[at].push_back(comm_.handle_of(p.data, static_cast<std::size_t>(p.count) * size));
+                pieces_[at].push_back(comm_.handle_of(p.data, static_cast<std::size_t>(p.count) * size));
             }
-            mine.handles[at] =
-                b.pieces.empty()
-                    ? comm_.handle_of(b.data, static_cast<std::size_t>(args_.stored_elements_of(n)) * size)
-                    : comm_.handle_of(mine.pieces[at].data(), mine.pieces[at].size() * sizeof(buffer_handle));
+            handles_[at] = b.pieces.empty()
+                               ? comm_.handle_of(b.data, static_cast<std::size_t>(args_.stored_elements_of(n)) * size)
+                               : comm_.handle_of(pieces_[at].data(), pieces_[at].size() * sizeof(buffer_handle));
         }
-        h.values = comm_.handle_of(mine.values.data(), mine.values.size() * sizeof(std::uint64_t));
-        h.handles = comm_.handle_of(mine.handles.data(), mine.handles.size() * sizeof(buffer_handle));
     }
-    void add_scalars(record& mine)
+    void add_scalars(header& h)
     {
-        mine.head.scalars = 0;
         for (const node& n : image_.nodes) {
             if (n.kind != op::scalar) { continue; }
             std::uint64_t bits = 0;
             std::memcpy(&bits, args_.scalar(n.name), size_of(n.type));
-            mine.values[static_cast<std::size_t>(n.name)] = bits;
-            mine.head.scalars = mix(mine.head.scalars, bits);
+            values_[static_cast<std::size_t>(n.name)] = bits;
+            h.scalars = mix(h.scalars, bits);
         }
     }
 
@@ -142,7 +136,7 @@ class agreement {
     }
 
     /// Names the ranks that differ from most, and in what.
-    [[noreturn]] void throw_difference(std::span<const void* const> all) const
+    [[noreturn]] void throw_difference(std::span<const void* const> all, const char* where)
     {
         int usual = 0;
         int best = 0;
@@ -159,6 +153,7 @@ class agreement {
             if (same(of(all, r), of(all, usual))) { continue; }
             what += joined({" rank ", r, ": ", difference(all, r, usual), ";"});
         }
+        comm_.barrier(where);  // the others read this rank's values for their text
         throw error({what, " give all ranks the same"});
     }
     [[nodiscard]] std::string difference(std::span<const void* const> all, int r, int usual) const
@@ -207,9 +202,13 @@ class agreement {
     Communicator& comm_;
     arguments& args_;
     const program_image& image_;
-    std::array<record, 2> records_;  // in turn: peers may still read the last one
-    unsigned parity_ = 0;
-    std::uint64_t generation_ = 0;
+    std::uint64_t generation_ = 0;        // of this rank's buffers and extents
+    std::uint64_t described_ = 0;         // the generation of what follows
+    std::uint64_t last_generation_ = 0;   // of the last run that all agreed on
+    std::uint64_t extents_ = 0;           // their hash
+    std::vector<std::uint64_t> values_;   // by symbol: a dimension's number, a scalar's bits
+    std::vector<buffer_handle> handles_;  // by slot: of the buffer, or of the list of its pieces
+    std::vector<std::vector<buffer_handle>> pieces_;
     std::vector<std::array<std::uint64_t, 2>> seen_;  // by rank: theirs and ours when its buffers were found
     std::vector<std::vector<piece>> peer_pieces_;
 };

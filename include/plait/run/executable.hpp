@@ -98,10 +98,10 @@ class executable {
             problem = e.what();
         }
         prepared_ = prepared_ && !changed;
-        agreement_.reach(problem, changed, at_start_.c_str());
+        const bool is_new = agreement_.reach(problem, changed, at_start_.c_str());
         if (!prepared_) { prepare_workspace(); }
         for (std::size_t p = 0; p < code_.size(); ++p) { run_pass(p); }
-        if (image_.plan.barrier_after) { comm_.barrier(at_end_.c_str()); }
+        if (image_.plan.barrier_after || is_new) { comm_.barrier(at_end_.c_str()); }
     }
 
     /// Bytes of workspace that this rank holds.

@@ -62,6 +62,7 @@ struct slicer {
         const int first = n.args[0];
         if (n.kind == op::slice && early[first] >= 0 && g()[early[first]].slice_dim == n.attrs.axis) {
             whole[i] = early[first];  // a slice of a whole value that was joined from these very slices
+            ++moved_nodes;
             return true;
         }
         const bool can_move = is_elementwise(n.kind) || is_reduction(n.kind) || n.kind == op::matmul ||
