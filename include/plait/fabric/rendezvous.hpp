@@ -118,14 +118,14 @@ class rendezvous {
         using namespace std::chrono_literals;
         const auto done = [&] { return arrivals_.load() >= complete; };
         const auto limit = std::min<std::chrono::nanoseconds>(at(rank).deadline, 24h * 365);  // now + limit must fit
+        const auto end = std::chrono::steady_clock::now() + limit;
         bool in_time = true;
         {
             std::unique_lock lock(mutex_);
             sleepers_.fetch_add(1);
-            if (limit > 0ns) {
-                in_time = woken_.wait_for(lock, limit, done);
-            } else {
-                woken_.wait(lock, done);
+            // The condition variables of glibc before 2.41 can lose a wakeup (its bug 25847): look now and then.
+            while (in_time && !woken_.wait_for(lock, 20ms, done)) {
+                in_time = limit == 0ns || std::chrono::steady_clock::now() < end;
             }
             sleepers_.fetch_sub(1);
         }
