@@ -1,14 +1,15 @@
 // Trains a small language model on plait's documentation, data-parallel: each rank computes the gradient of its share of
 // a batch, and one scheduled plait program sums the gradients and updates the parameters. Then the model writes.
 #include "support/bigram.hpp"
-#include "support/by_hand.hpp"
 #include "support/byte_model.hpp"
+#include "support/compare.hpp"
 #include "support/corpus.hpp"
 #include "support/failure.hpp"
 #include "support/optimizer.hpp"
 #include "support/options.hpp"
 #include "support/progress.hpp"
 #include "support/sample.hpp"
+#include "support/scheduled.hpp"
 
 #include <plait/core/philox.hpp>
 #include <plait/fabric/threads.hpp>
@@ -34,9 +35,11 @@
 namespace demo {
 namespace {
 
-std::unique_ptr<optimizer> make_optimizer(optimizer_kind kind, std::span<const parameter_tensor> tensors)
+std::unique_ptr<optimizer> make_optimizer(plait::thread_communicator& comm, optimizer_kind kind,
+                                          std::span<const parameter_tensor> tensors)
 {
-    return std::make_unique<by_hand>(kind == optimizer_kind::lamb, tensors);
+    if (kind == optimizer_kind::lamb) { return std::make_unique<scheduled<plait::optim::lamb<>>>(comm, tensors); }
+    return std::make_unique<scheduled<plait::optim::adam<>>>(comm, tensors);
 }
 
 /// Rises over the first twentieth of the steps, then falls along half a cosine to a fiftieth of the peak.
@@ -118,7 +121,7 @@ outcome train_rank(plait::thread_communicator& comm, const options& chosen, cons
     result.parameters.resize(model.parameter_count());
     model.initialise(result.parameters, chosen.seed);
     std::vector<float> gradient(model.parameter_count());
-    const std::unique_ptr<optimizer> optimizer = make_optimizer(chosen.optimizer, model.tensors());
+    const std::unique_ptr<optimizer> optimizer = make_optimizer(comm, chosen.optimizer, model.tensors());
 
     const std::size_t batch = static_cast<std::size_t>(chosen.batch);
     const share mine = share_of(batch, comm);
@@ -208,6 +211,7 @@ void run(const options& chosen)
         std::printf("stopped after %d s, before step %d (--seconds)\n", chosen.seconds, chosen.steps);
     }
     if (chosen.sample > 0) { show_sample(chosen, text, shape, learnt); }
+    if (chosen.table) { print_comparison(chosen.ranks); }
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ constexpr std::string_view name(optimizer_kind kind) { return kind == optimizer_
 struct options {
     std::optional<std::string> text;  ///< a file; without one, plait's own documentation
     int ranks = 4;
-    int steps = 2000;
+    int steps = 1000;
     int seconds = 60;  ///< training stops here even if steps are left; 0 is no limit
     int batch = 256;   ///< bytes to predict in one step, over all ranks
     int context = 16;  ///< bytes the model sees
@@ -37,7 +37,7 @@ Trains a small language model on text, data-parallel, with a scheduled plait pro
 
   --text FILE          learn from FILE (default: plait's README.md and docs/)
   --ranks N            ranks, each a thread with its own replica, 1 to 64 (default 4)
-  --steps N            training steps (default 2000)
+  --steps N            training steps (default 1000)
   --seconds N          stop training after N seconds; 0 is no limit (default 60)
   --batch N            bytes predicted per step, shared out among the ranks (default 256)
   --context N          bytes the model sees before the one it predicts, 1 to 128 (default 16)
