@@ -1,0 +1,190 @@
+// What a program costs to compile: seconds, memory and template depth, by its number of operations; and the LAMB
+// schedules.
+#include "support/measure.hpp"
+#include "support/records.hpp"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder that goes away again.
+class scratch_folder {
+  public:
+    scratch_folder() : path_(fs::temp_directory_path() / ("plait_compile_time." + std::to_string(::getpid())))
+    {
+        fs::create_directory(path_);
+    }
+    scratch_folder(const scratch_folder&) = delete;
+    scratch_folder& operator=(const scratch_folder&) = delete;
+    ~scratch_folder()
+    {
+        std::error_code ignored;
+        fs::remove_all(path_, ignored);
+    }
+    [[nodiscard]] const fs::path& path() const { return path_; }
+
+  private:
+    fs::path path_;
+};
+
+struct cost {
+    bool compiles = false;
+    double seconds = 0;    // of processor time, which other programs on the machine disturb less
+    double megabytes = 0;  // the largest resident size
+};
+
+/// Compiles a source with g++ -O2 as a user would, or for syntax alone.
+cost compile(const fs::path& source, int depth, bool syntax_only = false)
+{
+    std::vector<std::string> words{PLAIT_COMPILER,
+                                   "-std=c++20",
+                                   "-O2",
+                                   "-fno-math-errno",
+                                   "-ftemplate-depth=" + std::to_string(depth),
+                                   "-I",
+                                   PLAIT_INCLUDE,
+                                   syntax_only ? "-fsyntax-only" : "-c",
+                                   source.string()};
+    if (!syntax_only) { words.insert(words.end(), {"-o", "/dev/null"}); }
+    std::vector<char*> arguments;
+    for (std::string& w : words) { arguments.push_back(w.data()); }
+    arguments.push_back(nullptr);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        if (syntax_only && std::freopen("/dev/null", "w", stderr) == nullptr) { ::_exit(126); }
+        ::execvp(arguments[0], arguments.data());
+        ::_exit(127);
+    }
+    int status = 0;
+    rusage used{};
+    if (child < 0 || ::wait4(child, &status, 0, &used) != child) {
+        throw std::runtime_error("cannot run the compiler");
+    }
+    const auto seconds = [](const timeval& t) {
+        return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+    };
+    return {WIFEXITED(status) && WEXITSTATUS(status) == 0, seconds(used.ru_utime) + seconds(used.ru_stime),
+            static_cast<double>(used.ru_maxrss) / 1024};
+}
+
+/// The least template depth that a source compiles with, found by halving.
+int depth_of(const fs::path& source)
+{
+    int low = 8;  // does not compile
+    int high = 200;
+    if (!compile(source, high, true).compiles) {
+        throw std::runtime_error("a program needs a template depth above 200");
+    }
+    while (high - low > 4) {
+        const int middle = (low + high) / 2;
+        (compile(source, middle, true).compiles ? high : low) = middle;
+    }
+    return high;
+}
+
+/// A program of `ops` operations on the sum of all ranks' g, scheduled and ready to run.
+std::string generated(int ops)
+{
+    std::string s =
+        "#include <plait/plait.hpp>\n"
+        "namespace pl = plait;\nusing namespace pl::literals;\n"
+        "constexpr auto N = pl::dim<\"N\">;\n"
+        "constexpr auto g = pl::tensor<\"g\", float>(pl::local, N);\n"
+        "constexpr auto p = pl::tensor<\"p\", float>(pl::replicated, N);\n"
+        "constexpr auto a = pl::scalar<\"a\">;\n"
+        "constexpr auto x0 = pl::label<\"sum\">(pl::all_reduce(pl::sum, g));\n";
+    for (int i = 1; i <= ops; ++i) {
+        const std::string x = "x" + std::to_string(i - 1);
+        const std::string y = "x" + std::to_string(i / 2);
+        const std::string forms[] = {x + " * a", x + " + p", "pl::max(" + x + ", " + y + ")", x + " - " + y};
+        s += "constexpr auto x" + std::to_string(i) + " = " + forms[i % 4] + ";\n";
+    }
+    return s + "constexpr auto whole = pl::program<\"generated\">(pl::update(p, x" + std::to_string(ops) + "));\n" +
+           "constexpr auto fused = whole | pl::split<\"sum\"> | pl::reorder<\"sum\"> | pl::fuse;\n"
+           "void go(pl::thread_communicator& comm, float* data)\n"
+           "{\n    pl::executable run{fused, comm};\n    run(g = data, p = data, a = 1.0F, N = 1);\n}\n";
+}
+
+std::string lamb(const std::string& schedules)
+{
+    std::string s =
+        "#include <plait/plait.hpp>\nusing lamb = plait::optim::lamb<>;\n"
+        "void go(plait::thread_communicator& comm, std::span<const plait::binding> b)\n{\n";
+    std::string name;
+    for (char c : schedules + " ") {
+        if (c != ' ') {
+            name += c;
+            continue;
+        }
+        if (name != "none") {
+            s += "    plait::executable " + name + "{lamb::" + name + ", comm};\n    " + name + ".run(b);\n";
+        }
+        name.clear();
+    }
+    return s + "}\n";
+}
+
+void run(const bench::options& o)
+{
+    const scratch_folder folder;
+    const fs::path source = folder.path() / "program.cpp";
+    const auto report = [&](const std::string& name, const std::string& text, int ops, bool with_depth) {
+        std::ofstream(source) << text;
+        std::vector<double> seconds;
+        cost c;
+        for (int i = 0; i < (o.quick ? 1 : 3); ++i) {
+            c = compile(source, 200);
+            if (!c.compiles) { throw std::runtime_error(name + " does not compile"); }
+            seconds.push_back(c.seconds);
+        }
+        const bench::timing t = bench::summary(seconds);
+        std::printf("%-34s %7.2f s %7.0f MB   depth %s\n", name.c_str(), t.seconds, c.megabytes,
+                    with_depth ? std::to_string(depth_of(source)).c_str() : "below 200");
+        std::fflush(stdout);
+        bench::write(o, {.workload = "compile " + name,
+                         .schedule = "",
+                         .fabric = "",
+                         .dtype = "f32",
+                         .n = ops,
+                         .ranks = 0,
+                         .seconds = t.seconds,
+                         .spread = t.spread});
+        return t.seconds;
+    };
+    std::printf("Processor seconds and largest size of %s -O2, medians of %d.\n\n", PLAIT_COMPILER, o.quick ? 1 : 3);
+    report("plait.hpp alone", "#include <plait/plait.hpp>\n", 0, false);
+    double first = 0;
+    double last = 0;
+    for (int ops : {16, 32, 64, 128}) {
+        last = report(std::to_string(ops) + " operations, fused", generated(ops), ops, !o.quick);
+        if (ops == 16) { first = last; }
+    }
+    std::printf("%34s %7.1f ms per operation from 16 to 128\n", "", 1e3 * (last - first) / (128 - 16));
+    report("LAMB unscheduled", lamb("unscheduled"), 0, false);
+    report("LAMB sliced", lamb("sliced"), 0, false);
+    report("LAMB fused", lamb("fused"), 0, !o.quick);
+    report("LAMB, all three", lamb("unscheduled sliced fused"), 0, false);
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    try {
+        run(bench::parse(argc, argv));
+        return 0;
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "compile_time: %s\n", e.what());
+        return 1;
+    }
+}
