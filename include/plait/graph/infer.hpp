@@ -100,15 +100,17 @@ constexpr inferred infer_elementwise(op k, const attributes& attrs, const value_
         result = step.type;
     }
     dtype type = args[0].type;
+    const value_type& second = args[n > 1 ? 1 : 0];
+    const value_type& third = args[n > 2 ? 2 : 0];
     if (k == op::select) {
         if (type != dtype::boolean) { return refuse(rule::select); }
-        type = promote(args[1].type, args[2].type);
-        const bool mixes = type != dtype::none || args[1].type == args[2].type;
+        type = promote(second.type, third.type);
+        const bool mixes = type != dtype::none || second.type == third.type;
         if (!mixes) { return refuse(rule::dtype_mix, 1, 2); }
     } else if (k == op::dropout) {
-        const bool fits = is_floating(type) && args[1].dims == 0 && args[2].dims == 0 &&
-                          (is_floating(args[1].type) || args[1].type == dtype::none) &&
-                          (is_integer(args[2].type) || args[2].type == dtype::none);
+        const bool fits = is_floating(type) && second.dims == 0 && third.dims == 0 &&
+                          (is_floating(second.type) || second.type == dtype::none) &&
+                          (is_integer(third.type) || third.type == dtype::none);
         if (!fits) { return refuse(rule::dropout); }
     } else {
         for (int i = 0; i < n; ++i) {

@@ -47,6 +47,9 @@ struct node {
         for (int i = 0; i < n_args; ++i) {
             if (args[i] != o.args[i]) { return false; }
         }
+        for (int d = 0; d < dims; ++d) {
+            if (shape[d] != o.shape[d]) { return false; }
+        }
         return true;
     }
     constexpr bool operator==(const node&) const = default;

@@ -93,15 +93,16 @@ binding bind_buffer(std::string_view name, Buffer&& buffer)
         b.type = dtype_of<element>;
         b.read_only = std::is_const_v<element>;
         b.data = const_cast<std::remove_const_t<element>*>(buffer);
-    } else {
-        static_assert(contiguous_buffer<B>,
-                      "plait: bind a tensor to a contiguous range (std::span, std::vector), a "
-                      "pointer, or a plait::scattered");
+    } else if constexpr (contiguous_buffer<B>) {
         using element = std::remove_reference_t<std::ranges::range_reference_t<B>>;
         b.type = dtype_of<element>;
         b.read_only = std::is_const_v<element>;
         b.data = const_cast<std::remove_const_t<element>*>(std::ranges::data(buffer));
         b.count = static_cast<std::int64_t>(std::ranges::size(buffer));
+    } else {
+        static_assert(sizeof(B) == 0,
+                      "plait: bind a tensor to a contiguous range (std::span, std::vector), a "
+                      "pointer, or a plait::scattered");
     }
     return b;
 }

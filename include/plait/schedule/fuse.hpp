@@ -60,7 +60,7 @@ constexpr scheduled<Graph> fuse_all(const Graph& old)
     result.g = old;
     bool any = false;
     for (int i = 0; i < old.size; ++i) {
-        result.g[i].fused = old[i].fused || can_fuse(old, i);
+        result.g[i].fused = old[i].fused || can_fuse(result.g, i);  // a gather may join what was fused before
         any = any || result.g[i].fused;
     }
     message m;

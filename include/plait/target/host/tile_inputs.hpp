@@ -60,10 +60,10 @@ class tile_inputs {
     /// Makes n elements available, from element `done` of the run on (`uniform` operands: one element).
     void load(std::int64_t done, std::size_t n)
     {
-        for (const moving_pointer& m : std::span(c_.scratch.moving).first(static_cast<std::size_t>(n_moving_))) {
+        for (const moving_pointer& m : std::span(c_.scratch.moving).first(n_moving_)) {
             *m.pointer = m.start + done * m.step;
         }
-        for (int i : std::span(c_.scratch.busy).first(static_cast<std::size_t>(n_busy_))) {
+        for (int i : std::span(c_.scratch.busy).first(n_busy_)) {
             const pass_operand& o = c_.operand(i);
             const std::int64_t offset = c_.scratch.channels[i].offset + (o.uniform ? 0 : done);
             const std::size_t count = o.uniform ? 1 : n;
@@ -168,8 +168,8 @@ class tile_inputs {
     const pass_context& c_;
     double world_;
     std::int64_t tensor_ = 0;
-    int n_moving_ = 0;
-    int n_busy_ = 0;
+    std::size_t n_moving_ = 0;
+    std::size_t n_busy_ = 0;
 };
 
 }  // namespace plait::host
