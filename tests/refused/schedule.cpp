@@ -105,8 +105,8 @@ constexpr auto s = pl::program<"prog">(pl::update(p, part)) | pl::split<"avg"> |
 // refused one_error_for_a_schedule: \\"avgg\\": split in program \\"step\\".*no operation of the program has this label
 // everywhere one_error_for_a_schedule: no operation of the program has this label
 constexpr auto s = step | pl::split<"avgg"> | pl::reorder<"avgg"> | pl::as_slice<"m"> | pl::fuse;
-constexpr auto all = pl::explore(s);
+constexpr auto found = pl::explore(s);
 #elif defined(CASE_explore_more_than_asked)
 // refused explore_more_than_asked: the program has more than Max schedules; give a larger Max
-constexpr auto all = pl::explore<2>(step);
+constexpr auto found = pl::explore<2>(step);
 #endif
