@@ -146,25 +146,25 @@ TEST_CASE("plan: a model's copy of the parameters is gathered, the master parame
 TEST_CASE("plan: LAMB unscheduled needs the norms before it can step")
 {
     constexpr auto p = lamb::unscheduled;
-    // all_reduce; the norm of p, which waits for nothing; moments, u and its norm; the step, which needs both norms
-    // whole. Only the sum of the gradients comes from other ranks.
-    CHECK(outline(p) == shape_of_plan{4, 1, false});
-    CHECK(pl::lowered<decltype(p)>::view.passes[2].barrier_before);
-    CHECK(count_results(p, 2) == 4);  // m, v, u, and the norm of u
-    CHECK(goes_to(p, 2, "m") == own);
-    CHECK(goes_to(p, 2, "p") == -1);
-    CHECK(goes_to(p, 3, "p") == own);
+    // all_reduce; moments, u and both norms; the step, which needs both norms whole. (The norm of p waits for nothing, but
+    // p is read for u, too.) Only the sum of the gradients comes from other ranks.
+    CHECK(outline(p) == shape_of_plan{3, 1, false});
+    CHECK(pl::lowered<decltype(p)>::view.passes[1].barrier_before);
+    CHECK(count_results(p, 1) == 5);  // m, v, u, and both norms
+    CHECK(goes_to(p, 1, "m") == own);
+    CHECK(goes_to(p, 1, "p") == -1);
+    CHECK(goes_to(p, 2, "p") == own);
     CHECK(workspace_slots(p) == 4);  // the sum of the gradients, u, two norms
 }
 
-TEST_CASE("plan: LAMB sliced has an all_reduce of each norm between its kernels")
+TEST_CASE("plan: LAMB sliced has the all_reduces of both norms together")
 {
     constexpr auto p = lamb::sliced;
-    // reduce_scatter, norm of p's slice, its all_reduce, moments and u, the norm's all_reduce, step, all_gather.
-    // Ranks meet before both all_reduces (all parts must be there), before the step (all sums must be there) and before
-    // the all_gather overwrites what others read.
-    CHECK(outline(p) == shape_of_plan{7, 4, true});
-    CHECK(goes_to(p, 6, "p") == all_ranks);
+    // reduce_scatter; moments, u and parts of both norms; an all_reduce of each; step; all_gather.
+    // Ranks meet once before the two all_reduces (all parts must be there), before the step (all sums must be there) and
+    // before the all_gather overwrites what others read.
+    CHECK(outline(p) == shape_of_plan{6, 3, true});
+    CHECK(goes_to(p, 5, "p") == all_ranks);
 }
 
 TEST_CASE("plan: LAMB fused is two kernels with one meeting in between")

@@ -97,18 +97,36 @@ struct levels {
         return latest;
     }
 
-    /// Moves an elementwise node that nothing stores to the level where it is first used, so that it stays in
-    /// registers.
+    /// Moves a node to the level where it is first used: an elementwise one, so that it stays in registers; a reduction
+    /// and the collective of one, so that all that are needed together are made in one pass, and combined in one
+    /// meeting.
     constexpr void sink(int i)
     {
-        if (!is_elementwise(g[i].kind)) { return; }
+        const node& n = g[i];
+        const bool small = is_reduction(n.kind) || (through_memory(n) && is_reduction(g[n.args[0]].kind));
+        if (!is_elementwise(n.kind) && !small) { return; }
         int first_use = -1;
         for (int j : users(i)) {
             if (g[j].kind == op::slice) { continue; }  // its consumers have the same value
-            const int use = g[j].kind == op::update ? level[i] : through_memory(g[j]) ? level[j] - 1 : level[j];
+            const int here = small ? level[j] - 1 : through_memory(g[j]) ? level[j] - 1 : level[j];
+            const int use = g[j].kind == op::update ? level[i] : here;
             first_use = first_use < 0 || use < first_use ? use : first_use;
         }
-        if (first_use > level[i]) { level[i] = first_use; }
+        if (first_use > level[i] && !(small && reads_updated(i, first_use))) { level[i] = first_use; }
+    }
+
+    /// Whether node i, computed as late as `last`, would read the old value of a tensor that is updated until then.
+    [[nodiscard]] constexpr bool reads_updated(int i, int last) const
+    {
+        bool read[Graph::node_capacity]{};
+        read[i] = true;
+        for (int j = i; j >= 0; --j) {
+            for (int a = 0; read[j] && a < g[j].n_args; ++a) { read[g[j].args[a]] = true; }
+        }
+        for (int u = 0; u < g.size; ++u) {
+            if (g[u].kind == op::update && read[g[u].args[0]] && level[u] <= last) { return true; }
+        }
+        return false;
     }
 
     int first_user_[Graph::node_capacity + 1]{};
