@@ -63,6 +63,10 @@ constexpr auto prog = pl::program<"prog">(pl::update(m, p + other));
 // refused name_twice_kind: \\"p\\" \(f32 \[\] replicated\): declared twice.*one name means one thing in a program.*rename one
 // everywhere name_twice_kind: one name means one thing in a program
 constexpr auto prog = pl::program<"prog">(pl::update(m, p + pl::scalar<"p">));
+#elif defined(CASE_name_of_dimension)
+// refused name_of_dimension: \\"N\\" \(f32 \[\] replicated\): also the name of a dimension.*one name means one thing in a program
+// everywhere name_of_dimension: one name means one thing in a program
+constexpr auto prog = pl::program<"prog">(pl::update(m, p * pl::scalar<"N">));
 #elif defined(CASE_label_twice)
 // refused label_twice: \\"sum\\": label of .*use another label for the other one
 // everywhere label_twice: use another label for the other one

@@ -59,7 +59,14 @@ constexpr void check_program(flat_program<Graph>& p)
     for (int o = 0; o < g.n_outputs; ++o) {
         if (g[g.outputs[o]].kind != op::update) { refuse_node(rule::output, g.outputs[o], ": an output"); }
     }
+    bool is_dim[Graph::symbol_capacity]{};
     for (int i = 0; i < g.size; ++i) {
+        for (int d = 0; d < g[i].dims && g[i].kind == op::tensor; ++d) {
+            if (is_named(g[i].shape[d])) { is_dim[symbol_of(g[i].shape[d])] = true; }
+        }
+    }
+    for (int i = 0; i < g.size; ++i) {
+        if (g[i].name >= 0 && is_dim[g[i].name]) { refuse_node(rule::name_twice, i, ": also the name of a dimension"); }
         const bool updates = g[i].kind == op::update;
         if (updates && !g.is_output(i)) { refuse_node(rule::update_hidden, i, ": no output"); }
         for (int j = 0; j < i && (updates || g[i].name >= 0); ++j) {
