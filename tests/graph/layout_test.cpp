@@ -224,7 +224,7 @@ constexpr std::array updates_refused = {
     violates(rule::update_layout, op::update, whole, mine),   violates(rule::update_layout, op::update, whole, upper),
     violates(rule::update_layout, op::update, upper, whole),  violates(rule::update_layout, op::update, upper, left),
     violates(rule::update_layout, op::update, mine, upper),   violates(rule::update_layout, op::update, upper, mine),
-    violates(rule::update_shape, op::update, whole, pl::sum(mine)),
+    violates(rule::update_layout, op::update, whole, pl::sum(mine)),
 };
 // [/updates]
 static_assert(rows::all_hold(updates) && rows::all_hold(updates_refused));

@@ -214,6 +214,10 @@ TEST_CASE("an update with a value without dimensions fills its tensor")
         given.scalars["value"] = 2.75;
         harness::check(p, 2, given);
     }
+    constexpr auto l = pl::tensor<"l", float>(pl::local, N);
+    constexpr auto own = pl::program<"own">(pl::update(l, pl::sum(l)));
+    const harness::program q = harness::erased(own, "own");
+    harness::check(q, 3, harness::random_inputs(q, 3, {{"N", 33}}), 10);
 }
 
 }  // namespace

@@ -67,8 +67,9 @@ constexpr inferred infer_update(const value_type& t, const value_type& value)
     if (t.made_by != op::tensor) { return refuse(rule::update_target, 0, 1); }
     if (value.type != t.type && value.type != dtype::none) { return refuse(rule::update_dtype, 0, 1); }
     if (t.group != value.group && value.group != any_group) { return refuse(rule::group_mix, 0, 1); }
-    const bool uniform = value.dims == 0 && value.layout == layout_kind::replicated;  // one number for all elements
-    if (!t.same_shape(value) && !uniform) { return refuse(rule::update_shape, 0, 1); }
+    if (!t.same_shape(value) && value.dims != 0) { return refuse(rule::update_shape, 0, 1); }
+    // One number for all elements; a rank's own one for a tensor of its own.
+    const bool uniform = value.dims == 0 && (value.layout == layout_kind::replicated || t.layout == layout_kind::local);
     const bool fits = uniform || (t.layout == value.layout && t.slice_dim == value.slice_dim) ||
                       (t.layout == layout_kind::local && value.layout == layout_kind::replicated);
     if (!fits) { return refuse(rule::update_layout, 0, 1); }
