@@ -77,10 +77,10 @@ class binder {
         for (std::size_t i = 0; i < bindings.size(); ++i) {
             const binding& a = last_[i];
             const binding& b = bindings[i];
-            const bool same = a.what == b.what && a.name == b.name && a.type == b.type && a.read_only == b.read_only &&
-                              a.data == b.data && a.count == b.count && a.pieces.data() == b.pieces.data() &&
-                              a.pieces.size() == b.pieces.size() && a.counts.data() == b.counts.data() &&
-                              a.counts.size() == b.counts.size();
+            const bool same = a.what == b.what && last_name(i) == b.name && a.type == b.type &&
+                              a.read_only == b.read_only && a.data == b.data && a.count == b.count &&
+                              a.pieces.data() == b.pieces.data() && a.pieces.size() == b.pieces.size() &&
+                              a.counts.data() == b.counts.data() && a.counts.size() == b.counts.size();
             if (!same || !std::ranges::equal(b.pieces, std::span(last_pieces_).subspan(piece_at, b.pieces.size())) ||
                 !std::ranges::equal(b.counts, std::span(last_counts_).subspan(count_at, b.counts.size()))) {
                 return false;
@@ -94,6 +94,11 @@ class binder {
             }
         }
         return true;
+    }
+    /// The name of the last call's binding i, from the program: the caller's may be gone.
+    [[nodiscard]] std::string_view last_name(std::size_t i) const
+    {
+        return image_.symbols[static_cast<std::size_t>(last_symbols_[i])].view();
     }
     void remember(std::span<const binding> bindings)
     {
