@@ -9,10 +9,12 @@ namespace plait::detail {
 template <class Graph>
 struct flattening {
     static constexpr int capacity = Graph::node_capacity * 2;  // labels are expressions, too
+    static constexpr int table_size = capacity * 2;
     Graph g{};
     int n_seen = 0;
     std::uint64_t seen[capacity]{};
     int index[capacity]{};
+    int table[table_size]{};  // open addressing by id: 1 + the place in `seen`, or 0
     bool overflow = false;
     rule violated = rule::none;
     message why{};
@@ -47,18 +49,25 @@ struct flattening {
   private:
     [[nodiscard]] constexpr int find(std::uint64_t id) const
     {
-        for (int i = n_seen - 1; i >= 0; --i) {
-            if (seen[i] == id) { return index[i]; }
-        }
-        return -1;
+        const int at = table[place_of(id)];
+        return at > 0 ? index[at - 1] : -1;
+    }
+    /// Where an id stands in the table, or would stand.
+    [[nodiscard]] constexpr int place_of(std::uint64_t id) const
+    {
+        int place = static_cast<int>(id % table_size);
+        while (table[place] > 0 && seen[table[place] - 1] != id) { place = (place + 1) % table_size; }
+        return place;
     }
     constexpr void remember(const expression_info& e, int at)
     {
         overflow = overflow || g.size == Graph::node_capacity || n_seen == capacity ||
                    g.n_symbols + max_dims + 2 > Graph::symbol_capacity;
         if (overflow) { return; }
+        const int place = place_of(e.id);
         seen[n_seen] = e.id;
         index[n_seen++] = at;
+        table[place] = n_seen;
     }
     constexpr int emit(const expression_info& e)
     {
