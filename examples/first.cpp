@@ -1,6 +1,8 @@
 // The first program: data-parallel Adam, written once, scheduled twice, run by four ranks.
+// [first-program]
 #include <plait/plait.hpp>
 
+// [/first-program]
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
