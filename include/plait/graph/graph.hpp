@@ -42,7 +42,9 @@ struct graph {
         symbols[n_symbols] = fixed_string{s};
         return n_symbols++;
     }
-    [[nodiscard]] constexpr std::string_view text(int symbol_index) const
+    /// Always inlined: g++ merges equal functions of graphs of different capacities, and then warns that one of them
+    /// reads outside of the other.
+    [[nodiscard, gnu::always_inline]] constexpr std::string_view text(int symbol_index) const
     {
         return symbol_index < 0 ? std::string_view{} : symbols[symbol_index].view();
     }
