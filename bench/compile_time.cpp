@@ -104,8 +104,8 @@ std::string generated(int ops)
         "constexpr auto a = pl::scalar<\"a\">;\n"
         "constexpr auto x0 = pl::label<\"sum\">(pl::all_reduce(pl::sum, g));\n";
     for (int i = 1; i <= ops; ++i) {
-        const std::string x = "x" + std::to_string(i - 1);
-        const std::string y = "x" + std::to_string(i / 2);
+        const std::string x = plait::joined({"x", i - 1});
+        const std::string y = plait::joined({"x", i / 2});
         const std::string forms[] = {x + " * a", x + " + p", "pl::max(" + x + ", " + y + ")", x + " - " + y};
         s += "constexpr auto x" + std::to_string(i) + " = " + forms[i % 4] + ";\n";
     }
