@@ -101,7 +101,7 @@ struct planner {
         const pass_kind kind = n.kind == op::all_reduce   ? pass_kind::all_reduce
                                : n.kind == op::all_to_all ? pass_kind::all_to_all
                                                           : pass_kind::map;
-        const int space = gathers ? operand_value : c;
+        const int space = gathers ? n.args[0] : c;  // a slice of a whole value is sliced, the value is not
         pass_plan& p = new_pass(kind, space, g[space].layout == layout_kind::sliced ? g[space].slice_dim : -1, level);
         builder b{g, when, where, plan, p};
         if (kind == pass_kind::all_to_all) {
