@@ -103,6 +103,9 @@ constexpr auto images = pl::tensor<"images", float>(pl::sliced<0>, M, 1_c, 8_c, 
 constexpr auto filter = pl::tensor<"filter", float>(pl::replicated, 4_c, 1_c, 3_c, 3_c);
 constexpr auto filters = pl::tensor<"filters", float>(pl::sliced<0>, 4_c, 1_c, 3_c, 3_c);
 
+constexpr auto tokens = pl::tensor<"tokens", std::int32_t>(pl::replicated, N, 4_c);
+constexpr auto my_tokens = pl::tensor<"my_tokens", std::uint8_t>(pl::sliced<0>, N, 4_c);
+
 // [contractions]
 constexpr std::array contractions = {
     gives(pl::matmul(a, b), "f32 [M, N] replicated"),
@@ -115,6 +118,10 @@ constexpr std::array contractions = {
     gives(pl::conv2d(image, filter), "f32 [M, 4, 6, 6] replicated"),
     gives(pl::conv2d(images, filter), "f32 [M, 4, 6, 6] sliced<0>"),
     gives(pl::conv2d(image, filters), "f32 [M, 4, 6, 6] sliced<1>"),
+    gives(pl::embedding(a, tokens), "f32 [N, 4, 64] replicated"),
+    gives(pl::embedding(a, my_tokens), "f32 [N, 4, 64] sliced<0>"),
+    gives(pl::embedding(a_columns, tokens), "f32 [N, 4, 64] sliced<2>"),
+    gives(pl::embedding(a_rows, tokens), "f32 [N, 4, 64] local"),  // this rank's rows, zeros elsewhere: all_reduce it
 };
 constexpr std::array contractions_refused = {
     violates(rule::matmul_slices, op::matmul, a_columns, b),
@@ -122,6 +129,9 @@ constexpr std::array contractions_refused = {
     violates(rule::slice_mix, op::matmul, a_rows, b_columns),
     violates(rule::local_with_sliced, op::matmul, my_a, b_columns),
     violates(rule::conv2d_slices, op::conv2d, pl::attributes{pl::reduction::sum, 0, 1, 0}, images, filters),
+    violates(rule::embedding, op::embedding, a_rows, my_tokens),
+    violates(rule::embedding, op::embedding, a, b),
+    violates(rule::slice_mix, op::embedding, a_columns, my_tokens),
 };
 // [/contractions]
 static_assert(rows::all_hold(contractions) && rows::all_hold(contractions_refused));

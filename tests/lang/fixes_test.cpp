@@ -64,11 +64,14 @@ constexpr auto image = pl::tensor<"image", float>(pl::replicated, M, 3_c, 32_c, 
 constexpr auto tall = pl::tensor<"tall", float>(pl::sliced<2>, M, 3_c, 32_c, 32_c);
 constexpr auto filter = pl::tensor<"filter", float>(pl::replicated, 8_c, 3_c, 5_c, 5_c);
 
+constexpr auto tokens = pl::tensor<"tokens", std::int32_t>(pl::replicated, N);
+
 constexpr std::array contractions = {
     gives(pl::matmul(a, w), "f32 [M, 32] replicated"),
     gives(pl::matmul(a_columns, pl::slice(w)), "f32 [M, 32] local"),
     gives(pl::conv2d(image, filter), "f32 [M, 8, 28, 28] replicated"),
     gives(pl::conv2d(pl::all_gather(tall), filter), "f32 [M, 8, 28, 28] replicated"),
+    gives(pl::embedding(a, tokens), "f32 [N, 64] replicated"),
 };
 static_assert(rows::all_hold(contractions));
 
@@ -135,6 +138,15 @@ TEST_CASE("fixes: schedules")
     constexpr auto third = pl::label<"third">(pl::all_reduce(pl::sum, gradient * second));
     constexpr auto chain = pl::program<"chain">(pl::update(p, p + third));
     CHECK(inspect::count_fused(chain | pl::fuse_only<"first", "second", "third">) == 3);
+    constexpr auto part = pl::tensor<"part", float>(pl::local, M, 64_c);
+    constexpr auto product = pl::label<"mm">(pl::matmul(part, w));
+    constexpr auto y = pl::tensor<"y", float>(pl::replicated, M, 32_c);
+    constexpr auto all = pl::label<"joint">(pl::all_reduce(pl::sum, product));
+    constexpr auto joint = pl::program<"joint">(pl::update(y, all * 2_c)) | pl::split<"joint"> | pl::reorder<"joint">;
+    CHECK(pl::lowered<decltype(joint | pl::overlap<"mm", "joint">)>::plan.violated == pl::rule::none);
+    CHECK(pl::lowered<decltype(step)>::plan.violated == pl::rule::none);
+    constexpr auto dropped = pl::program<"drop">(pl::update(p, pl::dropout(p, 0.1_c, 42_c)));
+    CHECK(pl::lowered<decltype(dropped)>::plan.violated == pl::rule::none);
 }
 
 }  // namespace

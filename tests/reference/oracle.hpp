@@ -198,6 +198,7 @@ class oracle {
         case op::reduce_per_tensor: return computed(n, [&](int r) { return reduce(n, r); });
         case op::matmul: return computed(n, [&](int r) { return matmul(n, r); });
         case op::conv2d: return computed(n, [&](int r) { return conv2d(n, r); });
+        case op::embedding: return computed(n, [&](int r) { return embedding(n, r); });
         case op::all_reduce:
         case op::reduce_scatter: return computed(n, [&](int) { return over_ranks(n); });
         case op::reduce_to_root: return computed(n, [&](int r) { return on_root(n, r, over_ranks(n)); });
@@ -322,6 +323,22 @@ class oracle {
     numbers conv2d(const node& n, int rank) const
     {
         return convolution(n.attrs, array_of(n, 0, rank), array_of(n, 1, rank), extents_of(n));
+    }
+    numbers embedding(const node& n, int rank) const
+    {
+        const node& table = g_[n.args[0]];
+        const numbers& rows = *argument(n, 0).on[static_cast<std::size_t>(rank)];
+        const numbers& indices = *argument(n, 1).on[static_cast<std::size_t>(rank)];
+        const auto width = static_cast<std::size_t>(argument(n, 0).extents[1]);
+        const bool by_rows = table.layout == plait::layout_kind::sliced && table.slice_dim == 0;
+        numbers out;
+        for (double index : indices) {
+            const bool mine = !by_rows || holds(table, {static_cast<std::int64_t>(index), 0}, rank);
+            for (std::size_t h = 0; h < width; ++h) {
+                out.push_back(mine ? rows[static_cast<std::size_t>(index) * width + h] : 0);
+            }
+        }
+        return out;
     }
     array array_of(const node& n, int a, int rank) const
     {

@@ -49,6 +49,16 @@ constexpr auto y = pl::conv2d(image, large);
 // everywhere conv2d_slices: keeps slices of the batch .* or of the filters
 constexpr auto tall = pl::tensor<"tall", float>(pl::sliced<2>, B, 3_c, 32_c, 32_c);
 constexpr auto y = pl::conv2d(tall, filter);
+#elif defined(CASE_embedding)
+// refused embedding: \\"w\\", \\"x\\": embedding of \\"w\\".*and \\"x\\".*needs a table \[V, H\] and integer indices
+// everywhere embedding: needs a table \[V, H\] and integer indices
+constexpr auto y = pl::embedding(w, x);
+#elif defined(CASE_embedding_slices)
+// refused embedding_slices: \\"rows\\", \\"some\\": embedding of.*of a table whose rows are sliced, the indices are not
+// everywhere embedding_slices: of a table whose rows are sliced, the indices are not
+constexpr auto rows = pl::tensor<"rows", float>(pl::sliced<0>, 64_c, 32_c);
+constexpr auto some = pl::tensor<"some", std::int32_t>(pl::sliced<0>, B);
+constexpr auto y = pl::embedding(rows, some);
 #elif defined(CASE_whole_row)
 // refused whole_row: rows of \\"columns\\" \(f32 \[B, 64\] sliced<1>\).*need the whole row on each rank; all_gather first
 // everywhere whole_row: need the whole row on each rank; all_gather first

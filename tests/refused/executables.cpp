@@ -1,7 +1,5 @@
 // Programs without a kernel on the host, and buffers that cannot be bound.
-#include <plait/fabric/threads.hpp>
-#include <plait/lang/program.hpp>
-#include <plait/run/executable.hpp>
+#include <plait/plait.hpp>
 
 #include <list>
 #include <vector>
@@ -14,31 +12,44 @@ constexpr auto x = pl::tensor<"x", float>(pl::replicated, N);
 constexpr auto y = pl::tensor<"y", float>(pl::replicated, N);
 constexpr auto part = pl::tensor<"part", float>(pl::sliced<0>, N);
 
-#if defined(CASE_no_kernel_for_matmul)
-// refused no_kernel_for_matmul: the result of matmul \(f32 \[N, 8\] replicated\): matmul on the host.*no kernel on this target yet
-// everywhere no_kernel_for_matmul: this operation has no kernel on this target yet
-constexpr auto a = pl::tensor<"a", float>(pl::replicated, N, 8_c);
+#if defined(CASE_no_kernel_for_dropout)
+// refused no_kernel_for_dropout: the result of dropout \(f32 \[N\] replicated\): dropout on the host.*no kernel on this target yet
+// everywhere no_kernel_for_dropout: this operation has no kernel on this target yet
+void run(pl::thread_communicator& comm)
+{
+    pl::executable run{pl::program<"drop">(pl::update(x, pl::dropout(x, pl::sqrt(pl::scalar<"p", float>), 42_c))), comm};
+}
+#elif defined(CASE_overlap_of_an_all_reduce)
+// refused overlap_of_an_all_reduce: \\"sum\\" \(f32 \[N, 8\] replicated\): overlap.*this one needs more than its chunk; split an all_reduce first
+// everywhere overlap_of_an_all_reduce: this one needs more than its chunk; split an all_reduce first
+constexpr auto a = pl::tensor<"a", float>(pl::local, N, 8_c);
 constexpr auto w = pl::tensor<"w", float>(pl::replicated, 8_c, 8_c);
+constexpr auto z = pl::tensor<"z", float>(pl::replicated, N, 8_c);
+constexpr auto product = pl::label<"mm">(pl::matmul(a, w));
+constexpr auto sum = pl::label<"sum">(pl::all_reduce(pl::sum, product));
 void run(pl::thread_communicator& comm)
 {
-    pl::executable run{pl::program<"product">(pl::update(a, pl::matmul(a, w))), comm};
+    pl::executable run{pl::program<"product">(pl::update(z, sum)) | pl::overlap<"mm", "sum">, comm};
 }
-#elif defined(CASE_no_kernel_for_conv2d)
-// refused no_kernel_for_conv2d: the result of conv2d .*: conv2d on the host.*no kernel on this target yet
-// everywhere no_kernel_for_conv2d: this operation has no kernel on this target yet
-constexpr auto image = pl::tensor<"image", float>(pl::replicated, N, 1_c, 8_c, 8_c);
-constexpr auto filter = pl::tensor<"filter", float>(pl::replicated, 1_c, 1_c, 3_c, 3_c);
+#elif defined(CASE_overlap_of_a_norm)
+// refused overlap_of_a_norm: the result of reduce .*: overlap.*leave out what reduces, gathers or moves whole values
+// everywhere overlap_of_a_norm: leave out what reduces, gathers or moves whole values
+constexpr auto a = pl::tensor<"a", float>(pl::local, N, 8_c);
+constexpr auto w = pl::tensor<"w", float>(pl::replicated, 8_c, 8_c);
+constexpr auto h = pl::label<"mm">(pl::matmul(a, w));
+constexpr auto next = pl::label<"next">(pl::matmul(h / pl::sum(h), w));
 void run(pl::thread_communicator& comm)
 {
-    pl::executable run{pl::program<"image">(pl::update(image, pl::conv2d(image, filter, pl::stride<1>, pl::padding<1>))), comm};
+    pl::executable run{pl::program<"norm">(pl::update(a, next)) | pl::overlap<"mm", "next">, comm};
 }
-#elif defined(CASE_no_kernel_for_send)
-// refused no_kernel_for_send: \\"sent\\" .*: send on the host.*no kernel on this target yet
-// everywhere no_kernel_for_send: this operation has no kernel on this target yet
-constexpr auto next = pl::tensor<"next", float>(pl::replicated, pl::group<1>, N);
+#elif defined(CASE_overlap_of_one_stage)
+// refused overlap_of_one_stage: \\"sum\\" \(f32 \[N\] replicated\): overlap.*overlap needs two stages or more
+// everywhere overlap_of_one_stage: overlap needs two stages or more
+constexpr auto g = pl::tensor<"g", float>(pl::local, N);
+constexpr auto sum = pl::label<"sum">(pl::all_reduce(pl::sum, g));
 void run(pl::thread_communicator& comm)
 {
-    pl::executable run{pl::program<"pipeline">(pl::update(next, pl::label<"sent">(pl::send(x, pl::next_group)))), comm};
+    pl::executable run{pl::program<"one">(pl::update(x, sum * 2_c)) | pl::fuse | pl::overlap<"sum">, comm};
 }
 #elif defined(CASE_kernel_size)
 // refused kernel_size: program \\"large\\": a kernel of 41 operands and 1 results.*make two programs of it

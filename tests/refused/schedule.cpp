@@ -97,6 +97,14 @@ constexpr auto s = copy | pl::fuse;
 // refused fuse_between: \\"third\\" .*: fused after a stage that depends on what is fused with it.*fuse that one too
 // everywhere fuse_between: fuse that one too
 constexpr auto s = chain | pl::fuse_only<"first", "third">;
+#elif defined(CASE_overlap_unknown)
+// refused overlap_unknown: \\"mm\\": overlap in program \\"step\\".*no operation of the program has this label
+// everywhere overlap_unknown: no operation of the program has this label
+constexpr auto s = step | pl::overlap<"avg", "mm">;
+#elif defined(CASE_overlap_twice)
+// refused overlap_twice: \\"second\\" .*: overlap, twice.*two stages or more that are in no other pipeline
+// everywhere overlap_twice: two stages or more that are in no other pipeline
+constexpr auto s = chain | pl::overlap<"first", "second"> | pl::overlap<"second", "third">;
 #elif defined(CASE_schedule_of_a_refused_program)
 // refused schedule_of_a_refused_program: \\"p\\", \\"part\\": update of.*a sliced value needs all_gather for a whole tensor
 // everywhere schedule_of_a_refused_program: a sliced value needs all_gather for a whole tensor

@@ -29,11 +29,13 @@ struct tensor_info {
     std::vector<plait::packed_extent> shape;
     std::vector<std::string> dim_names;  // by dimension; empty for a number
     bool updated;
+    int group;
 };
 
 /// A program behind functions, so that one harness is compiled for all.
 struct program {
     std::string name;
+    int groups = 1;
     std::vector<tensor_info> tensors;
     std::vector<std::pair<std::string, plait::dtype>> scalars;
     std::function<std::unique_ptr<plait::executable<plait::thread_communicator>>(plait::thread_communicator&)> make;
@@ -48,9 +50,10 @@ program erased(Program p, std::string name)
     constexpr const auto& g = Program::graph;
     for (int i = 0; i < g.size; ++i) {
         const plait::node& n = g[i];
+        e.groups = std::max(e.groups, n.group + 1);
         if (n.kind == plait::op::scalar) { e.scalars.emplace_back(g.text(n.name), n.type); }
         if (n.kind != plait::op::tensor) { continue; }
-        tensor_info t{std::string(g.text(n.name)), n.type, n.layout, n.slice_dim, {}, {}, false};
+        tensor_info t{std::string(g.text(n.name)), n.type, n.layout, n.slice_dim, {}, {}, false, n.group};
         for (int d = 0; d < n.dims; ++d) {
             t.shape.push_back(n.shape[d]);
             t.dim_names.emplace_back(plait::is_named(n.shape[d]) ? g.text(plait::symbol_of(n.shape[d])) : "");
@@ -231,21 +234,23 @@ class rank_tensor {
     std::vector<std::int64_t> inside_;  // and its index there
 };
 
-/// Runs a program `steps` times on `ranks` threads, each rank with buffers of its own.
+/// Runs a program `steps` times on threads, `ranks` for each of its groups, each rank with buffers of its own.
 inline outcome run(const program& p, int ranks, const reference::inputs& given, int steps = 1,
                    const scalars_of_step& scalars = {}, const layout& how = {})
 {
     outcome result;
     std::mutex mutex;
     std::vector<std::string> damaged;
-    plait::threads::run(ranks, [&](plait::thread_communicator& comm) {
+    plait::threads::run(ranks * p.groups, [&](plait::thread_communicator& comm) {
+        const int rank = comm.rank() % ranks;
         std::vector<rank_tensor> tensors;
         tensors.reserve(p.tensors.size());
         std::vector<plait::binding> fixed;
         for (const tensor_info& t : p.tensors) {
+            if (t.group != comm.rank() / ranks) { continue; }
             const auto& values = given.tensors.at(t.name);
-            tensors.emplace_back(t, given, comm.rank(), ranks, how);
-            tensors.back().fill(values[values.size() == 1 ? 0 : static_cast<std::size_t>(comm.rank())]);
+            tensors.emplace_back(t, given, rank, ranks, how);
+            tensors.back().fill(values[values.size() == 1 ? 0 : static_cast<std::size_t>(rank)]);
             fixed.push_back(tensors.back().binding());
         }
         for (const auto& [name, extent] : given.extents) {
@@ -284,7 +289,7 @@ inline outcome run(const program& p, int ranks, const reference::inputs& given, 
                 t.copy_to(whole[0]);
             } else {
                 whole.resize(static_cast<std::size_t>(ranks));
-                t.copy_to(whole[static_cast<std::size_t>(comm.rank())]);
+                t.copy_to(whole[static_cast<std::size_t>(rank)]);
             }
         }
     });

@@ -27,10 +27,12 @@ struct buffer_handle {
 ///
 /// - `rank()`, `size()`: this rank, in [0, size), and the number of ranks, at least 1.
 /// - `barrier(where)`: waits for all ranks; what any rank wrote before, every rank sees after.
+/// - `wait(ready, where)`: waits until ready() is true, which reads memory that peers write (std::atomic_ref, acquire).
 /// - `exchange(record, bytes, where)`: publishes this rank's record, waits for all ranks and returns the addresses of
 ///   all records, by rank. Costs one barrier.
 /// - `handle_of(p, bytes)`: names this rank's buffer for peers. `resolve(rank, h)`: where this rank finds the buffer
 ///   that `rank` named `h`.
+/// - `shares(rank)`: whether this rank can touch that rank's memory; if not, `resolve` gives null.
 /// - `allocate(bytes)`, `deallocate(p, bytes)`: memory that peers can touch, aligned to 64 bytes; 0 bytes have an
 ///   address too. A fabric may make `allocate` a meeting: call it on all ranks in the same order. `deallocate` never
 ///   waits, so that it can run while a failed rank unwinds.
@@ -57,6 +59,10 @@ concept communicator = requires(C& comm, const C& view, void* memory, const void
         view.size()
         } -> std::same_as<int>;
     comm.barrier(where);
+    comm.wait([] { return true; }, where);
+    {
+        view.shares(rank)
+        } -> std::same_as<bool>;
     {
         comm.exchange(record, count, where)
         } -> std::same_as<std::span<const void* const>>;

@@ -3,6 +3,7 @@
 
 #include <plait/core/error.hpp>
 #include <plait/fabric/communicator.hpp>
+#include <plait/fabric/link.hpp>
 #include <plait/fabric/rendezvous.hpp>
 #include <plait/fabric/symmetric_buffer.hpp>
 
@@ -31,9 +32,10 @@ class thread_communicator;
 /// The group must outlive its communicators. `plait::threads::run` does all this when the threads are not yours.
 class thread_group {
   public:
-    /// A group of `size` ranks whose waits last `deadline` at most (0: no limit). Throws plait::error if size < 1.
-    explicit thread_group(int size, std::chrono::nanoseconds deadline = default_deadline)
-        : meeting_(checked(size), deadline), desks_(static_cast<std::size_t>(size))
+    /// A group of `size` ranks whose waits last `deadline` at most (0: no limit). `simulated`: what programs move between
+    /// ranks takes as long as on that link. Throws plait::error if size < 1.
+    explicit thread_group(int size, std::chrono::nanoseconds deadline = default_deadline, const link& simulated = {})
+        : meeting_(checked(size), deadline), desks_(static_cast<std::size_t>(size)), link_(simulated)
     {
     }
 
@@ -92,6 +94,7 @@ class thread_group {
 
     detail::rendezvous meeting_;
     std::vector<desk> desks_;
+    link link_;
     std::mutex kept_mutex_;
     std::vector<std::unique_ptr<void, aligned_delete>> kept_;
 };
@@ -107,6 +110,17 @@ class thread_communicator {
 
     /// Waits for all ranks. Throws plait::error if the group fails.
     void barrier(const char* where) { group_.meeting_.meet(rank_, where); }
+
+    /// Waits until ready() gives true, which looks at memory that other ranks write.
+    template <class Ready>
+    void wait(Ready&& ready, const char* where)
+    {
+        group_.meeting_.wait(rank_, ready, where);
+    }
+    /// Threads reach all memory of their process.
+    bool shares(int /*rank*/) const noexcept { return true; }
+    /// This rank's end of the link between the ranks, which counts what programs move.
+    link_end& wire() noexcept { return wire_; }
 
     /// Shows `record` to all ranks and returns theirs, by rank. Throws plait::error if the group fails, which it does
     /// if a peer makes another kind of meeting here or shows a record of another size.
@@ -162,7 +176,7 @@ class thread_communicator {
     friend thread_group;
 
     thread_communicator(thread_group& group, int rank)
-        : group_(group), rank_(rank), views_(2 * static_cast<std::size_t>(group.size()))
+        : group_(group), rank_(rank), wire_(group.link_), views_(2 * static_cast<std::size_t>(group.size()))
     {
     }
 
@@ -179,6 +193,7 @@ class thread_communicator {
 
     thread_group& group_;
     int rank_;
+    link_end wire_;
     std::vector<const void*> views_;  // two sets of records: the one being read and the one before
 };
 

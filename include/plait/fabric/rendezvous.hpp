@@ -72,6 +72,24 @@ class rendezvous {
         if ((arrivals_.load(std::memory_order_acquire) & ~failed_bit) < complete) { throw error(failure_); }
     }
 
+    /// Waits until ready() gives true: a look at memory that another rank writes. Throws plait::error if the group fails
+    /// before; no meeting.
+    template <class Ready>
+    void wait(int rank, Ready&& ready, const char* where)
+    {
+        using namespace std::chrono_literals;
+        seat& mine = at(rank);
+        if (mine.waits.outlasts([&] { return ready() || failed(); })) { return finish_wait(ready); }
+        const auto start = std::chrono::steady_clock::now();
+        while (!ready() && !failed()) {
+            std::this_thread::sleep_for(20us);
+            if (mine.deadline != 0ns && std::chrono::steady_clock::now() - start > mine.deadline && !ready()) {
+                fail(rank, joined({"waited ", text_of(mine.deadline), " at '", where, "' for another rank's chunk"}));
+            }
+        }
+        finish_wait(ready);
+    }
+
     /// Marks the group failed and ends all waits. Only the first call has an effect.
     void fail(int rank, std::string_view what)
     {
@@ -100,6 +118,12 @@ class rendezvous {
         std::chrono::nanoseconds deadline{};
         patience waits;
     };
+
+    template <class Ready>
+    void finish_wait(Ready&& ready)
+    {
+        if (!ready()) { throw error(failure_); }
+    }
 
     seat& at(int rank) noexcept { return seats_[static_cast<std::size_t>(rank)]; }
     const seat& at(int rank) const noexcept { return seats_[static_cast<std::size_t>(rank)]; }

@@ -15,24 +15,6 @@
 #include <vector>
 
 namespace plait {
-namespace detail {
-
-/// What the exception being handled says, for quoting in another error.
-inline std::string text_of_current_exception()
-{
-    try {
-        throw;
-    } catch (const error& e) {
-        return std::string(e.what()).substr(std::string_view("plait: ").size());  // the quoting error says it again
-    } catch (const std::exception& e) {
-        return e.what();
-    } catch (...) {
-        return "an exception that is no std::exception";
-    }
-}
-
-}  // namespace detail
-
 namespace threads {
 
 /// Calls `f(comm)` once per rank, at the same time, with each rank's thread_communicator; rank 0 runs on the calling
@@ -43,9 +25,9 @@ namespace threads {
 /// if n < 1.
 template <class F>
 requires std::invocable<F&, thread_communicator&>
-void run(int n, F&& f, std::chrono::nanoseconds deadline = default_deadline)
+void run(int n, F&& f, std::chrono::nanoseconds deadline = default_deadline, const link& simulated = {})
 {
-    thread_group group(n, deadline);
+    thread_group group(n, deadline, simulated);
     std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(n));
     const auto note_failure = [&](int rank) {
         thrown[static_cast<std::size_t>(rank)] = std::current_exception();

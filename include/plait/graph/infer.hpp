@@ -253,5 +253,27 @@ constexpr inferred infer_conv2d(const attributes& attrs, const value_type& x, co
     return accept(result);
 }
 
+/// embedding: table[V, H], indices[...] -> [..., H]. Of a table sliced by rows each rank gives its own rows and zeros
+/// elsewhere, a partial sum.
+constexpr inferred infer_embedding(const value_type& table, const value_type& indices)
+{
+    const bool by_rows = table.is_sliced() && table.slice_dim == 0;
+    const bool fits = table.dims == 2 && is_integer(indices.type) && indices.dims < max_dims &&
+                      !(by_rows && indices.is_sliced());
+    if (!fits) { return refuse(rule::embedding, 0, 1); }
+    if (table.type == dtype::boolean || (by_rows && is_integer(table.type))) { return refuse(rule::dtype); }
+    // The layouts join as those of [H] and [..., 1].
+    value_type columns = table;
+    columns.dims = 1;
+    columns.shape[0] = table.shape[1];
+    columns.slice_dim = by_rows ? -1 : table.slice_dim - 1;
+    if (by_rows) { columns.layout = layout_kind::local; }
+    value_type rows = indices;
+    rows.shape[rows.dims++] = extent{1, {}, false};
+    inferred result = join(rows, columns, 1);
+    if (result.ok()) { result.type.type = table.type; }
+    return result;
+}
+
 }  // namespace detail
 }  // namespace plait

@@ -89,6 +89,7 @@ constexpr inferred infer(op k, attributes attrs, const value_type* args, int n)
                       : k == op::reduce_per_tensor ? detail::infer_reduce_per_tensor(attrs, args[0])
                       : k == op::matmul            ? detail::infer_matmul(attrs, args[0], args[1])
                       : k == op::conv2d            ? detail::infer_conv2d(attrs, args[0], args[1])
+                      : k == op::embedding         ? detail::infer_embedding(args[0], args[1])
                       : k == op::update            ? detail::infer_update(args[0], args[1])
                       : is_elementwise(k)          ? detail::infer_elementwise(k, attrs, args, n)
                                                    : detail::infer_collective(k, attrs, args[0]);

@@ -35,6 +35,7 @@ struct node {
     int name = -1;            // symbol of a tensor or scalar
     int label = -1;           // symbol of the label, if any
     bool fused = false;       // a collective that runs inside its neighbours' kernel
+    int overlap = 0;          // the pipeline that its stage runs in, counted from 1, or 0
     int contracts = 0;        // of an add or sub: 1 + the operand that is a product of its own, taken as one fma
 
     /// Equal in what is computed, whatever the label: such nodes are one node of a graph.

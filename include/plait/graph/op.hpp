@@ -19,7 +19,7 @@ enum class op : std::uint8_t {
     // elementwise, three operands
     select, dropout,
     // reductions and contractions
-    reduce, reduce_per_tensor, matmul, conv2d,
+    reduce, reduce_per_tensor, matmul, conv2d, embedding,
     // each rank's part of a replicated value
     slice,
     // collectives
@@ -36,7 +36,7 @@ constexpr std::string_view name_of(op k)
         "neg", "abs", "sqrt", "rsqrt", "exp", "log", "tanh", "erf", "not", "cast",
         "add", "sub", "mul", "div", "min", "max", "pow", "less", "less_equal", "equal", "not_equal", "and", "or",
         "select", "dropout",
-        "reduce", "reduce_per_tensor", "matmul", "conv2d",
+        "reduce", "reduce_per_tensor", "matmul", "conv2d", "embedding",
         "slice",
         "all_reduce", "reduce_scatter", "all_gather", "reduce", "broadcast", "gather", "scatter", "all_to_all", "send",
         "update"};
@@ -48,6 +48,8 @@ constexpr bool is_elementwise(op k) { return k >= op::neg && k <= op::dropout; }
 constexpr bool is_comparison(op k) { return k >= op::less && k <= op::not_equal; }
 constexpr bool is_logical(op k) { return k == op::logical_and || k == op::logical_or || k == op::logical_not; }
 constexpr bool is_reduction(op k) { return k == op::reduce || k == op::reduce_per_tensor; }
+/// Reads whole rows, tiles or images of operands in memory: a stage of its own.
+constexpr bool is_contraction(op k) { return k >= op::matmul && k <= op::embedding; }
 constexpr bool is_collective(op k) { return k >= op::all_reduce && k <= op::send; }
 /// Defined for floating point alone.
 constexpr bool is_transcendental(op k) { return (k >= op::sqrt && k <= op::erf) || k == op::pow; }

@@ -78,6 +78,7 @@ std::string print(const graph<N, S, O>& g)
         s += "  %" + std::to_string(i) + " = " + detail::operation_text(g, i) + " : " + detail::type_text(g, i);
         if (n.label >= 0) { s += "  \"" + std::string{g.text(n.label)} + "\""; }
         if (n.fused) { s += "  fused"; }
+        if (n.overlap != 0) { s += joined({"  overlapped ", n.overlap}); }
         s += "\n";
     }
     return s;

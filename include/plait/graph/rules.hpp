@@ -47,6 +47,7 @@ enum class rule : int {
     matmul_slices,
     conv2d_dims,
     conv2d_slices,
+    embedding,
     update_target,
     update_dtype,
     update_shape,
@@ -65,6 +66,8 @@ enum class rule : int {
     as_slice_whole,
     fuse_target,
     fuse_between,
+    overlap_target,
+    overlap_stage,
     unknown_label,
     no_kernel,
     kernel_size,
@@ -236,6 +239,11 @@ struct assert_rule<rule::conv2d_slices, Message> {
                   "alone; all_gather the operand first");
 };
 template <auto Message>
+struct assert_rule<rule::embedding, Message> {
+    static_assert(holds<Message>, "plait: embedding needs a table [V, H] and integer indices of at most 4 dimensions; of a table "
+                  "whose rows are sliced, the indices are not");
+};
+template <auto Message>
 struct assert_rule<rule::update_target, Message> {
     static_assert(holds<Message>, "plait: update(t, value) writes a tensor; its first argument must be a plait::tensor");
 };
@@ -315,6 +323,14 @@ template <auto Message>
 struct assert_rule<rule::fuse_between, Message> {
     static_assert(holds<Message>, "plait: fuse cannot make one kernel of stages with another stage in between; fuse that one "
                   "too, or fuse them apart");
+};
+template <auto Message>
+struct assert_rule<rule::overlap_target, Message> {
+    static_assert(holds<Message>, "plait: overlap needs two stages or more that are in no other pipeline; label them where they are built, and leave out overlap where one kernel does all");
+};
+template <auto Message>
+struct assert_rule<rule::overlap_stage, Message> {
+    static_assert(holds<Message>, "plait: overlap needs stages that all work chunk by chunk along one dimension, and this one needs more than its chunk; split an all_reduce first, and leave out what reduces, gathers or moves whole values");
 };
 template <auto Message>
 struct assert_rule<rule::unknown_label, Message> {

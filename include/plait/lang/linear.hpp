@@ -1,4 +1,4 @@
-// Contractions: matmul and conv2d.
+// Contractions: matmul, conv2d, embedding.
 #pragma once
 
 #include <plait/lang/collectives.hpp>
@@ -34,6 +34,16 @@ inline constexpr padding_t<Number> padding{};
 template <expression X, expression W, int Stride = 1, int Padding = 0>
 constexpr detail::made<op::conv2d, reduction::sum, 0, Stride, Padding, X, W> conv2d(
     X, W, stride_t<Stride> = {}, padding_t<Padding> = {})
+{
+    return {};
+}
+
+/// Rows of a table by index: table[V, H], integer indices[...] -> [..., H]. Every index must lie in [0, V); one that does
+/// not ends the run with an error on every rank. Slices of H and of the indices stay. Of a table whose rows are sliced
+/// every rank gives its own rows and zeros elsewhere (local): all_reduce joins them, as in Megatron-LM's parallel
+/// embedding (Shoeybi et al., arXiv 1909.08053).
+template <expression Table, expression Indices>
+constexpr detail::made<op::embedding, reduction::sum, 0, 0, 0, Table, Indices> embedding(Table, Indices)
 {
     return {};
 }

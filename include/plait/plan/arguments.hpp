@@ -28,20 +28,37 @@ struct bound_buffer {
 /// The arguments of a run by slot and symbol. Filled by run/bind.hpp, again for every run, without allocating.
 class arguments {
   public:
-    arguments(const program_image& image, int rank, int ranks)
+    /// For one of `world_size` ranks, which must be a multiple of the program's groups.
+    arguments(const program_image& image, int world_rank, int world_size)
         : image_(image),
-          rank_(rank),
-          ranks_(ranks),
+          world_rank_(world_rank),
+          world_size_(world_size),
+          ranks_(world_size / image.groups),
+          rank_(world_rank % ranks_),
           extents_(image.symbols.size()),
           counts_(image.symbols.size()),
           scalars_(image.symbols.size() * 8),
-          buffers_(static_cast<std::size_t>(image.n_slots() * ranks))
+          buffers_(static_cast<std::size_t>(image.n_slots() * ranks_))
     {
     }
 
     [[nodiscard]] const program_image& image() const { return image_; }
+    /// This rank in its pipeline group, and the ranks of the group.
     [[nodiscard]] int rank() const { return rank_; }
     [[nodiscard]] int ranks() const { return ranks_; }
+    [[nodiscard]] int group() const { return world_rank_ / ranks_; }
+    /// And among all ranks of the program's groups.
+    [[nodiscard]] int world_rank() const { return world_rank_; }
+    [[nodiscard]] int world_size() const { return world_size_; }
+    /// Whether this rank has part in what belongs to a group: its tensors, its passes.
+    [[nodiscard]] bool is_in(int of_group) const { return of_group == any_group || of_group == group(); }
+    [[nodiscard]] bool holds(int slot) const { return is_in(image_.slot_node(slot).group); }
+    /// The rank, among all, that holds the buffer of rank `r` of the group that a slot belongs to.
+    [[nodiscard]] int holder_of(int slot, int r) const
+    {
+        const int g = image_.slot_node(slot).group;
+        return (g == any_group ? group() : g) * ranks_ + r;
+    }
 
     /// The number of an extent; -1 while it is not known. Of the tensors of a dimension: 1 if nothing divides it.
     [[nodiscard]] std::int64_t extent_of(packed_extent e) const
@@ -77,7 +94,8 @@ class arguments {
         return counts_[symbol].empty() ? extents_[symbol] : counts_[symbol][static_cast<std::size_t>(t)];
     }
 
-    /// A rank's buffer for a slot.
+    /// The buffer for a slot of a rank of the group that it belongs to: without a rank, of this one or, for a slot of
+    /// another group, of the equal rank there.
     [[nodiscard]] const bound_buffer& buffer(int slot, int rank) const { return buffers_[index(slot, rank)]; }
     [[nodiscard]] bound_buffer& buffer(int slot, int rank) { return buffers_[index(slot, rank)]; }
     [[nodiscard]] const bound_buffer& buffer(int slot) const { return buffer(slot, rank_); }
@@ -99,8 +117,10 @@ class arguments {
     [[nodiscard]] std::size_t index(int slot, int rank) const { return static_cast<std::size_t>(slot * ranks_ + rank); }
 
     program_image image_;
-    int rank_;
+    int world_rank_;
+    int world_size_;
     int ranks_;
+    int rank_;
     std::vector<std::int64_t> extents_;
     std::vector<std::span<const std::int64_t>> counts_;
     std::vector<unsigned char> scalars_;

@@ -73,6 +73,9 @@ struct pass_builder {
         plan.slots[o.slot].peers_touch = true;
     }
 
+    /// Node a in memory, as a contraction reads it: a slice of a whole value is read where it lies in the whole.
+    constexpr void in_memory(int a) { operand(a, where.slot_of[when.value[a]], source::own); }
+
     /// The operands of node v as its step reads them: a contracted addition reads the factors of its product.
     constexpr auto factors(int v) const
     {

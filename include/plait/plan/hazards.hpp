@@ -40,40 +40,59 @@ struct slot_history {
     bool peers_wrote = false;
 };
 
-/// Puts a barrier before every pass that would read what peers may still write, or the other way round.
+/// Whether a pass must not run before all ranks have done what they did since the last barrier.
+template <class Plan>
+constexpr bool needs_barrier(const Plan& plan, const pass_plan& p, const slot_history* since)
+{
+    for (const pass_operand& o : operands_of(plan, p)) {
+        if (o.slot < 0) { continue; }
+        const slot_history& h = since[o.slot];
+        if (h.peers_wrote || (o.from != source::own && h.written)) { return true; }
+    }
+    for (const pass_result& r : results_of(plan, p)) {
+        const slot_history& h = since[r.slot];
+        if (h.peers_read || h.peers_wrote || (r.to != destination::own && (h.read || h.written))) { return true; }
+    }
+    return false;
+}
+
+/// Adds what a pass does. Returns whether other ranks have part in it.
+template <class Plan>
+constexpr bool note(const Plan& plan, const pass_plan& p, slot_history* since)
+{
+    bool peers = false;
+    for (const pass_operand& o : operands_of(plan, p)) {
+        if (o.slot < 0) { continue; }
+        const bool own = o.from == source::own;
+        (own ? since[o.slot].read : since[o.slot].peers_read) = true;
+        peers = peers || !own;
+    }
+    for (const pass_result& r : results_of(plan, p)) {
+        const bool own = r.to == destination::own;
+        since[r.slot].written = true;
+        since[r.slot].peers_wrote = since[r.slot].peers_wrote || !own;
+        peers = peers || !own;
+    }
+    return peers;
+}
+
+/// Puts a barrier before every pass that would read what peers may still write, or the other way round. A pipeline is
+/// one stage here: its passes wait for each other's signals.
 template <class Plan>
 constexpr void place_barriers(Plan& plan)
 {
     slot_history since[Plan::slot_capacity]{};
     bool any_peers = false;
-    for (int i = 0; i < plan.n_passes; ++i) {
-        pass_plan& p = plan.passes[i];
-        for (const pass_operand& o : operands_of(plan, p)) {
-            if (o.slot < 0) { continue; }
-            const slot_history& h = since[o.slot];
-            p.barrier_before = p.barrier_before || h.peers_wrote || (o.from != source::own && h.written);
-        }
-        for (const pass_result& r : results_of(plan, p)) {
-            const slot_history& h = since[r.slot];
-            const bool others = r.to != destination::own;
-            p.barrier_before = p.barrier_before || h.peers_read || h.peers_wrote || (others && (h.read || h.written));
-        }
-        if (p.barrier_before) {
+    for (int i = 0; i < plan.n_passes;) {
+        const int end = plan.passes[i].chunked_until > i ? plan.passes[i].chunked_until : i + 1;
+        bool needed = false;
+        for (int j = i; j < end; ++j) { needed = needed || needs_barrier(plan, plan.passes[j], since); }
+        if (needed) {
+            plan.passes[i].barrier_before = true;
             for (int s = 0; s < plan.n_slots; ++s) { since[s] = slot_history{}; }
             any_peers = false;
         }
-        for (const pass_operand& o : operands_of(plan, p)) {
-            if (o.slot < 0) { continue; }
-            const bool own = o.from == source::own;
-            (own ? since[o.slot].read : since[o.slot].peers_read) = true;
-            any_peers = any_peers || !own;
-        }
-        for (const pass_result& r : results_of(plan, p)) {
-            const bool own = r.to == destination::own;
-            since[r.slot].written = true;
-            since[r.slot].peers_wrote = since[r.slot].peers_wrote || !own;
-            any_peers = any_peers || !own;
-        }
+        for (; i < end; ++i) { any_peers = note(plan, plan.passes[i], since) || any_peers; }
     }
     plan.barrier_after = any_peers;
 }

@@ -14,11 +14,14 @@ constexpr bool reads_peers(op k)
            k == op::scatter;
 }
 /// A collective that a pass writes through.
-constexpr bool writes_peers(op k) { return k == op::all_gather || k == op::gather; }
+constexpr bool writes_peers(op k) { return k == op::all_gather || k == op::gather || k == op::send; }
 /// A value that is only ever in registers unless someone needs it in memory.
 constexpr bool in_registers(const node& n) { return is_point(n.kind) || (reads_peers(n.kind) && n.fused); }
-/// A collective that runs after its operand has come to memory.
-constexpr bool through_memory(const node& n) { return is_collective(n.kind) && !(writes_peers(n.kind) && n.fused); }
+/// An operation that runs after its operands have come to memory.
+constexpr bool through_memory(const node& n)
+{
+    return is_contraction(n.kind) || (is_collective(n.kind) && !(writes_peers(n.kind) && n.fused));
+}
 
 /// Levels: a value is available to passes from `available` on; it is made at `level`.
 template <class Graph>
@@ -88,10 +91,9 @@ struct levels {
     {
         const node& n = g[i];
         if (is_leaf(n.kind)) { return 0; }
-        if (is_collective(n.kind)) { return through_memory(n) ? in_memory(n.args[0]) : available(n.args[0]); }
         int latest = 0;
         for (int a = n.kind == op::update ? 1 : 0; a < n.n_args; ++a) {
-            const int at = available(n.args[a]);
+            const int at = through_memory(n) ? in_memory(n.args[a]) : available(n.args[a]);
             latest = at > latest ? at : latest;
         }
         return latest;
@@ -103,7 +105,8 @@ struct levels {
     constexpr void sink(int i)
     {
         const node& n = g[i];
-        const bool small = is_reduction(n.kind) || (through_memory(n) && is_reduction(g[n.args[0]].kind));
+        const bool small = is_reduction(n.kind) ||
+                           (is_collective(n.kind) && through_memory(n) && is_reduction(g[n.args[0]].kind));
         if (!is_elementwise(n.kind) && !small) { return; }
         int first_use = -1;
         for (int j : users(i)) {

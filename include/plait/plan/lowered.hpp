@@ -4,6 +4,7 @@
 #include <plait/graph/program.hpp>
 #include <plait/plan/make_plan.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -47,8 +48,11 @@ constexpr std::array<pass_view, static_cast<std::size_t>(P)> views_of(const prog
         v.kind = p.kind;
         v.space = p.space;
         v.slice_dim = p.slice_dim;
+        v.group = p.group;
         v.barrier_before = p.barrier_before;
         v.fused = p.fused;
+        v.chunked_until = p.chunked_until;
+        v.chunk_dims = p.chunk_dims;
         v.operands = {plan.operands + p.operands.first, static_cast<std::size_t>(p.operands.count)};
         v.results = {plan.results + p.results.first, static_cast<std::size_t>(p.results.count)};
     }
@@ -75,6 +79,7 @@ struct program_image {
     std::span<const fixed_string> symbols;
     plan_view plan{};
     std::uint64_t hash = 0;  // of the graph: equal programs on all ranks have equal hashes
+    int groups = 1;          // pipeline groups, numbered from 0
 
     [[nodiscard]] std::string_view text(int symbol) const { return symbols[static_cast<std::size_t>(symbol)].view(); }
     [[nodiscard]] const node& node_of(int i) const { return nodes[static_cast<std::size_t>(i)]; }
@@ -95,8 +100,9 @@ constexpr std::uint64_t hash_of(const Graph& g)
         const node& n = g[i];
         h = mix(mix(h, static_cast<std::uint64_t>(n.kind)), static_cast<std::uint64_t>(n.type));
         h = mix(mix(h, static_cast<std::uint64_t>(n.layout)), static_cast<std::uint64_t>(n.slice_dim));
+        h = mix(h, static_cast<std::uint64_t>(n.group));
         h = mix(mix(mix(h, n.attrs), n.bits), static_cast<std::uint64_t>(n.name));
-        h = mix(h, n.fused ? 1 : 0);
+        h = mix(mix(h, n.fused ? 1 : 0), static_cast<std::uint64_t>(n.overlap));
         for (int a = 0; a < n.n_args; ++a) { h = mix(h, static_cast<std::uint64_t>(n.args[a])); }
         for (int d = 0; d < n.dims; ++d) { h = mix(h, static_cast<std::uint64_t>(n.shape[d])); }
     }
@@ -119,6 +125,7 @@ program_image image_of()
     image.symbols = {Lowered::graph.symbols, static_cast<std::size_t>(Lowered::graph.n_symbols)};
     image.plan = Lowered::view;
     image.hash = detail::program_hash<Lowered>;
+    for (const node& n : image.nodes) { image.groups = std::max(image.groups, n.group + 1); }
     return image;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <plait/plan/build_pass.hpp>
-#include <plait/plan/hazards.hpp>
+#include <plait/plan/pipelines.hpp>
 
 namespace plait::detail {
 
@@ -38,6 +38,13 @@ struct planner {
         }
         return false;
     }
+    constexpr bool read_by_stages(int v) const
+    {
+        for (int j : when.users(v)) {
+            if (through_memory(g[j])) { return true; }
+        }
+        return false;
+    }
     /// Whether an update stores value v straight into its tensor.
     constexpr bool stored_by(int u, int v) const
     {
@@ -58,8 +65,12 @@ struct planner {
                 waits = waits || (g[u].kind == op::update && where.deferred[u] && when.value[u] == v);
             }
             const bool needs_slot = !in_registers(g[v]) || waits || needed_in_memory(v);
-            if (where.slot_of[v] >= 0 || !needs_slot || g[v].kind == op::update) { continue; }
-            where.slot_of[v] = add_slot(v);
+            if (where.slot_of[v] >= 0 || !needs_slot) { continue; }
+            if (g[v].kind != op::update) {
+                where.slot_of[v] = add_slot(v);
+            } else if (read_by_stages(v)) {
+                where.slot_of[v] = where.deferred[v] ? add_slot(v) : where.slot_of[g[v].args[0]];
+            }
         }
     }
     constexpr int add_slot(int of)
@@ -89,8 +100,28 @@ struct planner {
         p.kind = kind;
         p.space = space;
         p.slice_dim = slice_dim;
+        p.group = g[space].group;
         p.level = level;
         return p;
+    }
+
+    static constexpr destination sent_to(const node& n)
+    {
+        return n.kind == op::gather ? destination::root
+               : n.kind == op::send ? destination::peer
+                                    : destination::all_ranks;
+    }
+
+    constexpr void contraction(int i, int level)
+    {
+        const node& n = g[i];
+        const pass_kind kind = n.kind == op::matmul   ? pass_kind::matmul
+                               : n.kind == op::conv2d ? pass_kind::conv2d
+                                                      : pass_kind::embedding;
+        pass_plan& p = new_pass(kind, i, n.layout == layout_kind::sliced ? n.slice_dim : -1, level);
+        builder b{g, when, where, plan, p};
+        for (int a = 0; a < n.n_args; ++a) { b.in_memory(n.args[a]); }
+        store_all(b, i, destination::own, 0, false);
     }
 
     constexpr void unfused_collective(int c, int level)
@@ -114,7 +145,7 @@ struct planner {
         } else if (gathers) {
             b.need(operand_value);
             plan.operands[p.operands.first].node = c;  // what is stored is the collective's value
-            store_all(b, c, n.kind == op::gather ? destination::root : destination::all_ranks, n.attrs.a, false);
+            store_all(b, c, sent_to(n), n.attrs.a, false);
         } else {
             b.peers(c);
             store_all(b, c, kind == pass_kind::all_reduce ? destination::all_ranks : destination::own, 0, false);
@@ -126,7 +157,7 @@ struct planner {
     {
         const node& n = g[i];
         if (n.kind == op::update && when.value[i] == i) {
-            return !where.deferred[i] && when.level[i] == level ? i : -1;
+            return (!where.deferred[i] || where.slot_of[i] >= 0) && when.level[i] == level ? i : -1;
         }
         if (when.value[i] != i || when.level[i] != level) { return -1; }
         if (in_registers(g[i])) { return where.slot_of[i] >= 0 ? i : -1; }
@@ -139,7 +170,7 @@ struct planner {
     {
         const int slice_a = g[a].layout == layout_kind::sliced ? g[a].slice_dim : -1;
         const int slice_b = g[b].layout == layout_kind::sliced ? g[b].slice_dim : -1;
-        return same_shape(a, b) && slice_a == slice_b;
+        return same_shape(a, b) && slice_a == slice_b && g[a].group == g[b].group;
     }
 
     constexpr void element_pass(int space, int level, const bool (&is_root)[Graph::node_capacity])
@@ -153,15 +184,15 @@ struct planner {
         for (int i = 0; i < g.size; ++i) {
             if (!is_root[i]) { continue; }
             if (g[i].kind == op::update) {
-                b.store(i, where.slot_of[g[i].args[0]], destination::own, 0, false);
+                const int to = where.deferred[i] ? where.slot_of[i] : where.slot_of[g[i].args[0]];
+                b.store(i, to, destination::own, 0, false);
             } else if (in_registers(g[i])) {
                 store_all(b, i, destination::own, 0, false);
             } else if (is_reduction(g[i].kind)) {
                 store_all(b, i, destination::own, 0, true);
             } else {
                 p.fused = true;
-                store_all(b, i, g[i].kind == op::gather ? destination::root : destination::all_ranks, g[i].attrs.a,
-                          false);
+                store_all(b, i, sent_to(g[i]), g[i].attrs.a, false);
             }
         }
     }
@@ -170,6 +201,7 @@ struct planner {
     {
         for (int i = 0; i < g.size; ++i) {
             if (when.level[i] != level || when.value[i] != i) { continue; }
+            if (is_contraction(g[i].kind)) { contraction(i, level); }
             if (is_collective(g[i].kind) && !g[i].fused) { unfused_collective(i, level); }
             if (g[i].kind == op::reduce && g[i].attrs.axis != attributes::all_axes) {
                 const int space = g[i].args[0];
@@ -233,7 +265,7 @@ struct planner {
     {
         for (int i = 0; i < g.size; ++i) {
             const op k = g[i].kind;
-            bool missing = k == op::matmul || k == op::conv2d || k == op::send;
+            bool missing = false;
             for (int a = 1; a < g[i].n_args && k == op::dropout; ++a) {
                 const op argument = g[g[i].args[a]].kind;
                 missing = missing || (argument != op::constant && argument != op::scalar);
@@ -271,6 +303,7 @@ struct planner {
             for (int level = 0; level <= last; ++level) { make_level(level); }
             late_updates(last + 1);
         } while (!plan.overflow && defer_one());
+        pipelines<Graph, plan_type>{g, plan}.form();
         place_barriers(plan);
         check_sizes();
     }

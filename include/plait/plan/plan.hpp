@@ -36,8 +36,9 @@ enum class source : std::uint8_t {
     world_size,
     mask
 };
-/// Where a result goes: this rank's slot, every rank's, or the root's (zeros elsewhere).
-enum class destination : std::uint8_t { own, all_ranks, root };
+/// Where a result goes: this rank's slot, every rank's, the root's (zeros elsewhere), or that of the equal rank of another
+/// group.
+enum class destination : std::uint8_t { own, all_ranks, root, peer };
 
 struct pass_operand {
     int node = -1;
@@ -57,8 +58,11 @@ struct pass_result {
 };
 
 /// map: elementwise over the space, with reductions over it. reduce_axis: one reduction along a dimension.
-/// all_reduce: unfused, one-shot or two-shot by size. all_to_all: blocks between ranks.
-enum class pass_kind : std::uint8_t { map, reduce_axis, all_reduce, all_to_all };
+/// all_reduce: unfused, one-shot or two-shot by size. all_to_all: blocks between ranks. The others are the operations
+/// of their name, on operands in memory.
+enum class pass_kind : std::uint8_t { map, reduce_axis, all_reduce, all_to_all, matmul, conv2d, embedding };
+
+constexpr bool is_contraction(pass_kind k) { return k >= pass_kind::matmul; }
 
 struct index_range {
     int first = 0;
@@ -71,9 +75,12 @@ struct pass_plan {
     pass_kind kind = pass_kind::map;
     int space = -1;
     int slice_dim = -1;
+    int group = any_group;  // whose ranks run it
     int level = 0;
     bool barrier_before = false;
     bool fused = false;      // a collective runs inside
+    int chunked_until = 0;   // of the first pass of a pipeline: the pass after its last
+    unsigned chunk_dims = 0;  // and the dimensions along which it can be cut, as bits
     index_range operands{};  // of the plan's lists
     index_range steps{};
     index_range results{};
@@ -125,8 +132,11 @@ struct pass_view {
     pass_kind kind = pass_kind::map;
     int space = -1;
     int slice_dim = -1;
+    int group = any_group;
     bool barrier_before = false;
     bool fused = false;
+    int chunked_until = 0;
+    unsigned chunk_dims = 0;
     std::span<const pass_operand> operands{};
     std::span<const pass_result> results{};
 };

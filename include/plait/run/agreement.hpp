@@ -5,32 +5,33 @@
 #include <plait/fabric/communicator.hpp>
 #include <plait/plan/arguments.hpp>
 
-#include <array>
+#include <algorithm>
 #include <cstring>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace plait::detail {
 
-/// One rank's side of it. One exchange per run; what has not changed since the last run is not looked at again.
+/// One rank's side of it. One exchange per run; a second one when buffers or extents of some rank are new.
 template <class Communicator>
 class agreement {
   public:
     agreement(Communicator& comm, arguments& args)
-        : comm_(comm), args_(args), image_(args.image()), seen_(static_cast<std::size_t>(comm.size()))
+        : comm_(comm),
+          args_(args),
+          image_(args.image()),
+          peer_pieces_(static_cast<std::size_t>(image_.n_slots() * args.ranks()))
     {
-        const auto slots = static_cast<std::size_t>(image_.n_slots());
         values_.resize(image_.symbols.size());
-        handles_.resize(slots);
-        pieces_.resize(slots);
-        peer_pieces_.resize(slots * static_cast<std::size_t>(comm.size()));
     }
 
     /// Meets the others. `problem` is this rank's error, or empty; `changed`: buffers or extents differ from the last
-    /// run's. On return the buffers of all ranks are in the arguments. Returns whether that was new on any rank: then
-    /// the ranks must meet once more before they may go on to the next run, as they read each other's lists of buffers.
+    /// run's. On return the buffers of all ranks are in the arguments.
     /// @throws plait::error on every rank if any has a problem, or if they differ.
-    bool reach(const std::string& problem, bool changed, const char* where)
+    void reach(const std::string& problem, bool changed, const char* where)
     {
         if (changed) { ++generation_; }
         header h;
@@ -42,28 +43,21 @@ class agreement {
             if (described_ != generation_) { describe(); }
             add_scalars(h);
             h.extents = extents_;
-            h.values = comm_.handle_of(values_.data(), values_.size() * sizeof(std::uint64_t));
-            h.handles = comm_.handle_of(handles_.data(), handles_.size() * sizeof(buffer_handle));
+            h.details = details_.size() * sizeof(std::uint64_t);
         }
         h.program = image_.hash;
-        h.generation = generation_;
-        h.last_generation = last_generation_;
+        h.is_new = generation_ != last_generation_;
         const auto all = comm_.exchange(&h, sizeof(header), where);
         for (int r = 0; r < comm_.size(); ++r) { throw_if_failed(of(all, r), problem, r); }
+        bool is_new = false;
+        std::size_t bytes = 0;
         for (int r = 0; r < comm_.size(); ++r) {
             if (!same(of(all, r), h)) { throw_difference(all, where); }
+            is_new = is_new || of(all, r).is_new;
+            bytes = std::max(bytes, of(all, r).details);
         }
-        bool is_new = false;
-        for (int r = 0; r < comm_.size(); ++r) {
-            const header& theirs = of(all, r);
-            const std::array<std::uint64_t, 2> known{theirs.generation, generation_};
-            is_new = is_new || theirs.last_generation != theirs.generation;
-            if (r == comm_.rank() || seen_[static_cast<std::size_t>(r)] == known) { continue; }
-            connect(r, theirs);
-            seen_[static_cast<std::size_t>(r)] = known;
-        }
+        if (is_new) { connect(bytes, where); }
         last_generation_ = generation_;
-        return is_new;
     }
 
   private:
@@ -71,12 +65,10 @@ class agreement {
         std::uint64_t program = 0;
         std::uint64_t extents = 0;  // a hash
         std::uint64_t scalars = 0;  // a hash
-        std::uint64_t generation = 0;
-        std::uint64_t last_generation = 0;  // of the last run that all agreed on
+        std::size_t details = 0;    // bytes to tell if something is new
+        bool is_new = false;
         bool failed = false;
         char why[400]{};
-        buffer_handle values{};
-        buffer_handle handles{};
     };
     static const header& of(std::span<const void* const> all, int r)
     {
@@ -91,7 +83,8 @@ class agreement {
         return image_.slot_of(slot).peers_touch && image_.slot_of(slot).is_tensor;
     }
 
-    /// Extents and where this rank's buffers are.
+    /// Extents, and where this rank's buffers are: per shared slot the number of its pieces (one_buffer if it is
+    /// contiguous), then per buffer two words of a handle and the number of elements.
     void describe()
     {
         described_ = generation_;
@@ -102,19 +95,18 @@ class agreement {
             extents_ = mix(extents_, values_[i]);
             for (std::int64_t c : args_.counts()[i]) { extents_ = mix(extents_, static_cast<std::uint64_t>(c)); }
         }
+        details_.clear();
         for (int s = 0; s < image_.n_slots(); ++s) {
-            if (!is_shared(s)) { continue; }
-            const auto at = static_cast<std::size_t>(s);
+            if (!is_shared(s) || !args_.holds(s)) { continue; }
             const node& n = image_.slot_node(s);
             const bound_buffer& b = args_.buffer(s);
-            const std::size_t size = size_of(n.type);
-            pieces_[at].clear();
-            for (const piece& p : b.pieces) {
-                pieces_[at].push_back(comm_.handle_of(p.data, static_cast<std::size_t>(p.count) * size));
-            }
-            handles_[at] = b.pieces.empty()
-                               ? comm_.handle_of(b.data, static_cast<std::size_t>(args_.stored_elements_of(n)) * size)
-                               : comm_.handle_of(pieces_[at].data(), pieces_[at].size() * sizeof(buffer_handle));
+            const auto add = [&](const void* data, std::int64_t count) {
+                const buffer_handle h = comm_.handle_of(data, static_cast<std::size_t>(count) * size_of(n.type));
+                details_.insert(details_.end(), {h.space, h.offset, static_cast<std::uint64_t>(count)});
+            };
+            details_.push_back(b.pieces.data() == nullptr ? one_buffer : b.pieces.size());
+            for (const piece& p : b.pieces) { add(p.data, p.count); }
+            if (b.pieces.data() == nullptr) { add(b.data, args_.stored_elements_of(n)); }
         }
     }
     void add_scalars(header& h)
@@ -140,6 +132,7 @@ class agreement {
     {
         int usual = 0;
         int best = 0;
+        bool one_program = true;
         for (int r = 0; r < comm_.size(); ++r) {
             int equal = 0;
             for (int q = 0; q < comm_.size(); ++q) { equal += same(of(all, r), of(all, q)) ? 1 : 0; }
@@ -147,23 +140,31 @@ class agreement {
                 best = equal;
                 usual = r;
             }
+            one_program = one_program && of(all, r).program == image_.hash;
         }
+        std::vector<int> odd;
         std::string what = joined({"program \"", image_.name, "\" differs between ranks:"});
         for (int r = 0; r < comm_.size(); ++r) {
             if (same(of(all, r), of(all, usual))) { continue; }
-            what += joined({" rank ", r, ": ", difference(all, r, usual), ";"});
+            odd.push_back(r);
+            const bool other = of(all, r).program != of(all, usual).program;
+            const std::string how =
+                other ? joined({"another program or schedule than rank ", usual}) : std::string("other arguments");
+            if (!one_program) { what += joined({" rank ", r, ": ", how, ";"}); }
         }
-        comm_.barrier(where);  // the others read this rank's values for their text
+        if (one_program) {
+            const auto values = comm_.exchange(values_.data(), values_.size() * sizeof(std::uint64_t), where);
+            const auto of_rank = [&](int r) {
+                return static_cast<const std::uint64_t*>(values[static_cast<std::size_t>(r)]);
+            };
+            for (int r : odd) {
+                what += joined({" rank ", r, ": ", difference(of_rank(r), of_rank(usual), usual), ";"});
+            }
+        }
         throw error({what, " give all ranks the same"});
     }
-    [[nodiscard]] std::string difference(std::span<const void* const> all, int r, int usual) const
+    [[nodiscard]] std::string difference(const std::uint64_t* odd, const std::uint64_t* others, int usual) const
     {
-        if (of(all, r).program != of(all, usual).program) {
-            return joined({"another program or schedule than rank ", usual});
-        }
-        if (of(all, r).program != image_.hash) { return "other arguments"; }  // of a program that is not ours
-        const auto* odd = static_cast<const std::uint64_t*>(comm_.resolve(r, of(all, r).values));
-        const auto* others = static_cast<const std::uint64_t*>(comm_.resolve(usual, of(all, usual).values));
         for (std::size_t i = 0; i < image_.symbols.size(); ++i) {
             if (odd[i] == others[i]) { continue; }
             const std::string_view name = image_.symbols[i].view();
@@ -178,26 +179,47 @@ class agreement {
         return joined({"other counts of the tensors of a dimension than rank ", usual});
     }
 
-    /// Finds the buffers of rank r.
-    void connect(int r, const header& theirs)
+    /// Tells where this rank's buffers are, and finds those of all others.
+    void connect(std::size_t bytes, const char* where)
     {
-        const auto* handles = static_cast<const buffer_handle*>(comm_.resolve(r, theirs.handles));
+        details_.resize(bytes / sizeof(std::uint64_t));  // records of one exchange have one size
+        const auto all = comm_.exchange(details_.data(), bytes, where);
+        std::vector<const std::uint64_t*> next;
+        for (const void* record : all) { next.push_back(static_cast<const std::uint64_t*>(record)); }
         for (int s = 0; s < image_.n_slots(); ++s) {
-            if (!is_shared(s)) { continue; }
-            bound_buffer& b = args_.buffer(s, r);
-            const std::span<const piece> mine = args_.buffer(s).pieces;
-            void* address = comm_.resolve(r, handles[s]);
-            if (mine.empty()) {
-                b = {static_cast<std::byte*>(address), {}};
-                continue;
+            for (int r = 0; r < comm_.size() && is_shared(s); ++r) {
+                const int g = image_.slot_node(s).group;
+                if (g == any_group || r / args_.ranks() == g) { connect(s, r, next[static_cast<std::size_t>(r)]); }
             }
-            auto& pieces = peer_pieces_[static_cast<std::size_t>(s * comm_.size() + r)];
-            const auto* list = static_cast<const buffer_handle*>(address);
-            pieces.resize(mine.size());
-            for (std::size_t i = 0; i < mine.size(); ++i) { pieces[i] = {comm_.resolve(r, list[i]), mine[i].count}; }
-            b = {nullptr, pieces};
         }
     }
+    void connect(int s, int r, const std::uint64_t*& record)
+    {
+        const std::uint64_t pieces = *record++;
+        const int in_group = r % args_.ranks();
+        const bool same_place = r != args_.world_rank() && args_.holder_of(s, in_group) == r;
+        auto& list = peer_pieces_[static_cast<std::size_t>(s * args_.ranks() + in_group)];
+        const std::size_t count = pieces == one_buffer ? 1 : pieces;
+        std::vector<piece> found(count);
+        for (piece& p : found) {
+            p.data = comm_.resolve(r, {record[0], record[1]});
+            p.count = static_cast<std::int64_t>(record[2]);
+            record += 3;
+        }
+        if (!same_place) { return; }
+        if (args_.holds(s) && (pieces == one_buffer) != (args_.buffer(s).pieces.data() == nullptr)) {
+            throw error({"program \"", image_.name, "\": tensor \"", image_.text(image_.slot_node(s).name),
+                         "\" is scattered on some ranks and one buffer on others; bind it alike on all ranks"});
+        }
+        if (pieces == one_buffer) {
+            args_.buffer(s, in_group) = {static_cast<std::byte*>(found[0].data), {}};
+            return;
+        }
+        list = std::move(found);
+        args_.buffer(s, in_group) = {nullptr, list};
+    }
+
+    static constexpr std::uint64_t one_buffer = ~std::uint64_t{0};
 
     Communicator& comm_;
     arguments& args_;
@@ -207,9 +229,7 @@ class agreement {
     std::uint64_t last_generation_ = 0;   // of the last run that all agreed on
     std::uint64_t extents_ = 0;           // their hash
     std::vector<std::uint64_t> values_;   // by symbol: a dimension's number, a scalar's bits
-    std::vector<buffer_handle> handles_;  // by slot: of the buffer, or of the list of its pieces
-    std::vector<std::vector<buffer_handle>> pieces_;
-    std::vector<std::array<std::uint64_t, 2>> seen_;  // by rank: theirs and ours when its buffers were found
+    std::vector<std::uint64_t> details_;  // see describe
     std::vector<std::vector<piece>> peer_pieces_;
 };
 

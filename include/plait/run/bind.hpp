@@ -63,6 +63,8 @@ class binder {
         return -1;
     }
     [[nodiscard]] bool is_tensor(int s) const { return image_.slot_of(s).is_tensor; }
+    /// Tensors of another pipeline group are bound there; what this rank is given for them is not looked at.
+    [[nodiscard]] bool is_held_tensor(int s) const { return is_tensor(s) && args_.holds(s); }
     [[nodiscard]] const binding* given_to(int s) const
     {
         return given_[static_cast<std::size_t>(image_.slot_node(s).name)];
@@ -139,7 +141,7 @@ class binder {
     /// A scattered tensor gives its dimension the counts of its tensors.
     void accept_pieces(int s)
     {
-        if (!is_tensor(s)) { return; }
+        if (!is_held_tensor(s)) { return; }
         const node& n = image_.slot_node(s);
         const binding* b = given_to(s);
         if (b == nullptr || b->what != binding::kind::pieces) { return; }
@@ -174,7 +176,7 @@ class binder {
     /// Finds the one unknown extent of a tensor from the number of elements of its buffer.
     void deduce(int s)
     {
-        if (!is_tensor(s)) { return; }
+        if (!is_held_tensor(s)) { return; }
         const node& n = image_.slot_node(s);
         const binding* b = given_to(s);
         if (b == nullptr || b->count < 0) { return; }
@@ -203,17 +205,20 @@ class binder {
         const node& n = image_.slot_node(s);
         const std::string name = tensor_name(s);
         const binding* b = given_to(s);
-        if (b == nullptr) { refuse({name, " is not bound; add an argument for it"}); }
-        if (b->what == binding::kind::scalar) { refuse({name, " is bound to a single value; bind a buffer"}); }
-        if (b->type != n.type) {
-            refuse({name, " has dtype ", name_of(n.type), ", its buffer ", name_of(b->type),
-                    "; bind a buffer of the tensor's dtype"});
+        if (args_.holds(s)) {
+            if (b == nullptr) { refuse({name, " is not bound; add an argument for it"}); }
+            if (b->what == binding::kind::scalar) { refuse({name, " is bound to a single value; bind a buffer"}); }
+            if (b->type != n.type) {
+                refuse({name, " has dtype ", name_of(n.type), ", its buffer ", name_of(b->type),
+                        "; bind a buffer of the tensor's dtype"});
+            }
         }
         for (int d = 0; d < n.dims; ++d) {
             if (args_.extent_of(n.shape[d]) >= 0) { continue; }
             const std::string dim = quoted(image_.text(symbol_of(n.shape[d])));
             refuse({name, ": dimension ", dim, " is not known; bind it, e.g. dim<", dim, "> = 1024"});
         }
+        if (!args_.holds(s)) { return; }
         const std::int64_t needed = args_.stored_elements_of(n);
         if (b->count >= 0 && b->count != needed) {
             const bool sliced = n.layout == layout_kind::sliced;

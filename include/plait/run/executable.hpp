@@ -1,13 +1,19 @@
 // A program ready to run on a communicator.
 #pragma once
 
+#include <plait/fabric/symmetric_buffer.hpp>
 #include <plait/run/agreement.hpp>
 #include <plait/run/bind.hpp>
+#include <plait/run/pipeline.hpp>
 #include <plait/target/host/all_to_all_pass.hpp>
+#include <plait/target/host/functions_of.hpp>
 #include <plait/target/host/map_pass.hpp>
 #include <plait/target/host/reduce_pass.hpp>
 
 #include <array>
+#include <chrono>
+#include <exception>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -98,10 +104,22 @@ class executable {
             problem = e.what();
         }
         prepared_ = prepared_ && !changed;
-        const bool is_new = agreement_.reach(problem, changed, at_start_.c_str());
+        agreement_.reach(problem, changed, at_start_.c_str());
         if (!prepared_) { prepare_workspace(); }
-        for (std::size_t p = 0; p < code_.size(); ++p) { run_pass(p); }
-        if (image_.plan.barrier_after || is_new) { comm_.barrier(at_end_.c_str()); }
+        try {
+            run_passes();
+        } catch (...) {
+            comm_.fail(detail::text_of_current_exception());  // the others must not wait for this rank
+            throw;
+        }
+    }
+
+    /// Cuts the pipelines of `overlap` into as many chunks, as far as their extents allow; 0 lets plait choose. All ranks
+    /// must set the same. @throws plait::error if negative.
+    void set_chunks(int count)
+    {
+        if (count < 0) { throw error({"program \"", image_.name, "\": ", count, " chunks; set 1 or more, or 0"}); }
+        pipelines_.set_chunks(count);
     }
 
     /// Bytes of workspace that this rank holds.
@@ -113,28 +131,52 @@ class executable {
         : comm_(comm),
           image_(image),
           code_(code),
-          args_(image, comm.rank(), comm.size()),
+          args_(image, comm.rank(), checked_world(image, comm.size())),
           binder_(args_),
           agreement_(comm, args_),
+          pipelines_(comm, args_),
           peer_workspace_(static_cast<std::size_t>(comm.size())),
           at_start_(joined({image.name, ": start"})),
           between_(joined({image.name, ": between passes"})),
           at_workspace_(joined({image.name, ": workspace"})),
+          in_chunks_(joined({image.name, ": pipeline"})),
           at_end_(joined({image.name, ": end"}))
     {
+    }
+
+    static int checked_world(const program_image& image, int world)
+    {
+        if (world % image.groups != 0) {
+            throw error({"program \"", image.name, "\" has ", image.groups, " groups of equal size; ", world,
+                         " ranks cannot be divided into them"});
+        }
+        return world;
     }
 
     /// Workspace slots lie one after the other in one block of memory that peers can touch.
     void prepare_workspace()
     {
+        if (pipelines_.uses_signals() && !signals_) { prepare_signals(); }
         const std::size_t bytes = place_slots([](int, std::size_t) {});
         if (bytes > workspace_size_) { grow_workspace(bytes); }
         place_slots([&](int s, std::size_t at) {
-            for (int r = 0; r < comm_.size(); ++r) {
-                args_.buffer(s, r) = {peer_workspace_[static_cast<std::size_t>(r)] + at, {}};
+            for (int r = 0; r < args_.ranks(); ++r) {
+                args_.buffer(s, r) = {peer_workspace_[static_cast<std::size_t>(args_.holder_of(s, r))] + at, {}};
             }
         });
         prepared_ = true;
+    }
+    void prepare_signals()
+    {
+        signals_.emplace(comm_, code_.size());
+        const buffer_handle mine = comm_.handle_of(signals_->data(), code_.size() * sizeof(detail::chunk_signal));
+        std::vector<detail::chunk_signal*> all;
+        for (const void* theirs : comm_.exchange(&mine, sizeof mine, at_workspace_.c_str())) {
+            const int r = static_cast<int>(all.size());
+            all.push_back(
+                static_cast<detail::chunk_signal*>(comm_.resolve(r, *static_cast<const buffer_handle*>(theirs))));
+        }
+        pipelines_.connect(std::move(all));
     }
     template <class Use>
     std::size_t place_slots(Use&& use)
@@ -168,16 +210,45 @@ class executable {
         workspace_size_ = 0;
     }
 
-    void run_pass(std::size_t p)
+    void run_passes()
+    {
+        for (std::size_t p = 0; p < code_.size();) {
+            const pass_view& pass = image_.plan.passes[p];
+            if (pass.barrier_before) { meet(between_); }
+            if (pass.chunked_until != 0) {
+                pipelines_.run(p, in_chunks_.c_str(), [&](std::size_t q, const host::chunk& c) { run_pass(q, c); });
+                p = static_cast<std::size_t>(pass.chunked_until);
+                continue;
+            }
+            if (args_.is_in(pass.group)) { run_whole(p); }
+            ++p;
+        }
+        if (image_.plan.barrier_after) { meet(at_end_); }
+    }
+    void meet(const std::string& where)
+    {
+        if (link_end* wire = detail::wire_of(comm_)) { wire->settle(); }
+        comm_.barrier(where.c_str());
+    }
+    void run_whole(std::size_t p)
+    {
+        link_end* wire = detail::wire_of(comm_);
+        if (wire == nullptr) { return run_pass(p, {}); }
+        const detail::moved_bytes moved = detail::bytes_moved(args_, image_.plan.passes[p]);
+        wire->transfer(moved.in);
+        run_pass(p, {});
+        wire->transfer(moved.out, wire->is_simulated() ? std::chrono::steady_clock::now() : link_end::time{});
+    }
+    void run_pass(std::size_t p, const host::chunk& within)
     {
         const pass_view& pass = image_.plan.passes[p];
-        if (pass.barrier_before) { comm_.barrier(between_.c_str()); }
-        const host::pass_context context{args_, pass, code_[p], scratch_};
+        const host::pass_context context{args_, pass, code_[p], scratch_, within};
         switch (pass.kind) {
         case pass_kind::map: host::map_pass(context).run(); break;
         case pass_kind::all_reduce: host::map_pass(context).run_all_reduce(); break;
         case pass_kind::reduce_axis: host::reduce_pass(context).run(); break;
         case pass_kind::all_to_all: host::run_all_to_all(context); break;
+        default: context.code.contract(context);
         }
     }
 
@@ -187,6 +258,8 @@ class executable {
     arguments args_;
     binder binder_;
     detail::agreement<Communicator> agreement_;
+    detail::pipeline_runner<Communicator> pipelines_;
+    std::optional<symmetric_buffer<detail::chunk_signal, Communicator>> signals_;
     std::vector<std::byte*> peer_workspace_;
     std::byte* workspace_ = nullptr;
     std::size_t workspace_size_ = 0;
@@ -196,6 +269,7 @@ class executable {
     std::string at_start_;
     std::string between_;
     std::string at_workspace_;
+    std::string in_chunks_;
     std::string at_end_;
 };
 

@@ -21,7 +21,7 @@ class overlap_check {
         const program_image& image = args.image();
         ranges_.clear();
         for (int s = 0; s < image.n_slots(); ++s) {
-            if (!image.slot_of(s).is_tensor) { continue; }
+            if (!image.slot_of(s).is_tensor || !args.holds(s)) { continue; }
             const node& n = image.slot_node(s);
             const auto size = static_cast<std::int64_t>(size_of(n.type));
             const bound_buffer& b = args.buffer(s);
@@ -79,7 +79,10 @@ class overlap_check {
         bool done = false;
         for (const pass_view& pass : image.plan.passes) {
             for (const pass_operand& o : pass.operands) {
-                if (o.slot == read && done) { return false; }
+                if (o.slot != read) { continue; }
+                const auto writes = [&](const pass_result& r) { return r.slot == written; };
+                const bool at_once = pass.kind != pass_kind::map && std::ranges::any_of(pass.results, writes);
+                if (done || at_once) { return false; }
             }
             for (const pass_result& r : pass.results) { done = done || r.slot == written; }
         }

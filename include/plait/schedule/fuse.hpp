@@ -42,7 +42,7 @@ constexpr void check_between(scheduled<Graph>& result)
             if (after[g[i].args[a]] > after[i]) { after[i] = after[g[i].args[a]]; }
         }
         const bool stage =
-            (is_collective(g[i].kind) && !g[i].fused) || g[i].kind == op::matmul || g[i].kind == op::conv2d;
+            (is_collective(g[i].kind) && !g[i].fused) || is_contraction(g[i].kind);
         if (g[i].fused && after[i] == 2) {
             message m;
             m << g.type_of(i) << ": fused after a stage that depends on what is fused with it";

@@ -6,5 +6,6 @@
 #include <plait/schedule/as_slice.hpp>
 #include <plait/schedule/explore.hpp>
 #include <plait/schedule/fuse.hpp>
+#include <plait/schedule/overlap.hpp>
 #include <plait/schedule/reorder.hpp>
 #include <plait/schedule/split.hpp>

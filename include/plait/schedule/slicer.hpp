@@ -65,8 +65,8 @@ struct slicer {
             ++moved_nodes;
             return true;
         }
-        const bool can_move = is_elementwise(n.kind) || is_reduction(n.kind) || n.kind == op::matmul ||
-                              n.kind == op::conv2d || n.kind == op::send;
+        const bool can_move = is_elementwise(n.kind) || is_reduction(n.kind) || is_contraction(n.kind) ||
+                              n.kind == op::send;
         if (!can_move) { return false; }
         int args[max_args] = {-1, -1, -1};
         for (int a = 0; a < n.n_args; ++a) {

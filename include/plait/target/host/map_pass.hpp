@@ -23,7 +23,7 @@ class map_pass {
         const int ranks = c_.args.ranks();
         for (int r = 0; r < c_.n_results(); ++r) { reduces_ = reduces_ || c_.result(r).reduces; }
         if (!reduces_) {
-            walk(space_of(c_.args, n, c_.pass.slice_dim, c_.args.rank()));
+            walk(space_of(c_.args, n, c_.pass.slice_dim, c_.args.rank(), c_.within));
         } else if (c_.pass.slice_dim >= 0 || n.dims == 0) {
             sums_.start(1);
             walk(space_of(c_.args, n, c_.pass.slice_dim, c_.args.rank()));

@@ -83,6 +83,7 @@ struct pass_context {
     const pass_view& pass;
     const pass_functions& code;
     pass_scratch& scratch;
+    chunk within{};
 
     [[nodiscard]] int n_operands() const { return static_cast<int>(pass.operands.size()); }
     [[nodiscard]] int n_results() const { return static_cast<int>(pass.results.size()); }

@@ -18,7 +18,7 @@ class reduce_pass {
           code_(*c.code.reducers[0]),
           axis_(n_.attrs.axis),
           size_(size_of(n_.type)),
-          space_(space_of(c.args, c.node_at(c.pass.space), c.pass.slice_dim, c.args.rank())),
+          space_(space_of(c.args, c.node_at(c.pass.space), c.pass.slice_dim, c.args.rank(), c.within)),
           parts_(c.pass.slice_dim == axis_ ? 1 : c.args.ranks())
     {
         if (n_.attrs.combine == reduction::mean) {
@@ -40,13 +40,13 @@ class reduce_pass {
         const std::int64_t width = along_lines || space_.inner < 0 ? 1 : space_.count[space_.inner];
         std::int64_t lines = 1;
         for (int d = 0; d < space_.dims; ++d) { lines *= fixed(d) ? 1 : space_.count[d]; }
-        std::byte* out = c_.args.buffer(c_.result(0).slot).data;
+        place_results();
         for (std::int64_t line = 0; line < lines; ++line) {
             const index at = index_of(line);
+            std::byte* out = result_of(at);
             if (along_lines) {
                 for (int p = 0; p < parts_; ++p) { reduce_line(at, p); }
                 finish(1, out);
-                out += size_;
                 continue;
             }
             for (std::int64_t from = 0; from < width; from += tile_elements) {
@@ -72,6 +72,30 @@ class reduce_pass {
             line /= space_.count[d];
         }
         return at;
+    }
+    /// Where the result of the first line lies, and by how much it moves along the dimensions of the space.
+    void place_results()
+    {
+        const node& from = c_.node_at(c_.pass.space);
+        std::int64_t stride = 1;
+        first_ = c_.args.buffer(c_.result(0).slot).data;
+        for (int d = space_.dims - 1; d >= 0; --d) {
+            if (d == axis_) { continue; }
+            const std::int64_t e = c_.args.extent_of(from.shape[d]);
+            const slice_range held =
+                d == c_.pass.slice_dim ? slice_of(e, c_.args.rank(), c_.args.ranks()) : slice_range{0, e};
+            strides_[static_cast<std::size_t>(d)] = stride * static_cast<std::int64_t>(size_);
+            first_ += (space_.begin[d] - held.begin) * strides_[static_cast<std::size_t>(d)];
+            stride *= held.count;
+        }
+    }
+    [[nodiscard]] std::byte* result_of(const index& at) const
+    {
+        std::byte* p = first_;
+        for (int d = 0; d < space_.dims; ++d) {
+            p += at[static_cast<std::size_t>(d)] * strides_[static_cast<std::size_t>(d)];
+        }
+        return p;
     }
     [[nodiscard]] slice_range part(int p) const
     {
@@ -139,6 +163,8 @@ class reduce_pass {
     space space_;
     int parts_;
     double divisor_ = 1;
+    index strides_{};  // of the result, in bytes, by dimension of the space
+    std::byte* first_ = nullptr;
     std::byte* terms_ = nullptr;
     std::byte* sums_ = nullptr;
     std::byte* partials_ = nullptr;

@@ -3,6 +3,7 @@
 
 #include <plait/plan/arguments.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -37,8 +38,15 @@ struct space {
     bool flat = false;          // elements [begin, begin + count) in memory order, whatever the shape
 };
 
-/// The part of a node's space that a rank works on: all of it, or its slice along `slice_dim`.
-inline space space_of(const arguments& args, const node& n, int slice_dim, int rank)
+/// A range of global indices of one dimension, to which a pass is confined when it runs in chunks. dim -1: all.
+struct chunk {
+    int dim = -1;
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+};
+
+/// The part of a node's space that a rank works on: all of it, or its slice along `slice_dim`; of that what is `within`.
+inline space space_of(const arguments& args, const node& n, int slice_dim, int rank, const chunk& within = {})
 {
     space s;
     s.dims = n.dims;
@@ -47,6 +55,10 @@ inline space space_of(const arguments& args, const node& n, int slice_dim, int r
         const slice_range part = d == slice_dim ? slice_of(e, rank, args.ranks()) : slice_range{0, e};
         s.begin[d] = part.begin;
         s.count[d] = part.count;
+        if (d == within.dim) {
+            s.begin[d] = std::max(part.begin, within.begin);
+            s.count[d] = std::max<std::int64_t>(0, std::min(part.begin + part.count, within.end) - s.begin[d]);
+        }
         if (n.shape[d] != 1) { s.inner = d; }
     }
     return s;
@@ -62,14 +74,15 @@ inline stream stream_of(const arguments& args, const node& n, const space& s, bo
         const std::int64_t e = args.extent_of(n.shape[d]);
         const int sd = d + shift;
         const bool is_slice = stored_sliced && d == n.slice_dim;
+        const slice_range held = is_slice ? slice_of(e, args.rank(), args.ranks()) : slice_range{0, e};
         const bool tensors =
             is_per_tensor(n.shape[d]) && s.tensors != 0 && symbol_of(n.shape[d]) == symbol_of(s.tensors);
         v.per_tensor = v.per_tensor || tensors;
         if (n.shape[d] != 1 && !tensors) {
             v.stride[sd] = stride;
-            v.offset += (is_slice ? 0 : s.begin[sd]) * stride;
+            v.offset += (s.begin[sd] - held.begin) * stride;
         }
-        stride *= is_slice ? slice_of(e, args.rank(), args.ranks()).count : e;
+        stride *= held.count;
     }
     return v;
 }

@@ -1,0 +1,116 @@
+// Boxes of values in memory, as contractions read and write them.
+#pragma once
+
+#include <plait/target/host/gemm.hpp>
+#include <plait/target/host/pass_context.hpp>
+
+#include <cstring>
+#include <vector>
+
+namespace plait::host {
+
+/// Which part of a value: per dimension a first global index and how many.
+struct box {
+    std::int64_t begin[max_dims]{};
+    std::int64_t count[max_dims]{};
+};
+
+/// A box in memory: its first element, and the stride of each dimension, in elements. Strides of extents 1 are 0, so
+/// that they broadcast.
+struct strided {
+    std::byte* data = nullptr;
+    std::int64_t stride[max_dims]{};
+};
+
+/// The part of a node's value that this rank works on: all of it, or its slice; of that what is `within`.
+inline box box_of(const pass_context& c, const node& n, const chunk& within = {})
+{
+    const int slice_dim = n.layout == layout_kind::sliced ? n.slice_dim : -1;
+    const space s = space_of(c.args, n, slice_dim, c.args.rank(), within);
+    box b;
+    std::ranges::copy(s.begin, b.begin);
+    std::ranges::copy(s.count, b.count);
+    return b;
+}
+
+/// The box `b` of node n in the memory of a slot, which holds the whole value or this rank's slice of it.
+inline strided in_slot(const pass_context& c, const node& n, int slot, const box& b)
+{
+    strided v;
+    const node& held = c.slot_node(slot);
+    std::int64_t stride = 1;
+    std::int64_t offset = 0;
+    for (int d = n.dims - 1; d >= 0; --d) {
+        const std::int64_t e = c.args.extent_of(n.shape[d]);
+        const bool sliced = held.layout == layout_kind::sliced && held.slice_dim == d;
+        const slice_range part = sliced ? slice_of(e, c.args.rank(), c.args.ranks()) : slice_range{0, e};
+        v.stride[d] = n.shape[d] == 1 ? 0 : stride;
+        offset += (b.begin[d] - part.begin) * stride;
+        stride *= part.count;
+    }
+    v.data = c.args.buffer(slot).data + offset * static_cast<std::int64_t>(size_of(n.type));
+    return v;
+}
+
+/// Copies a box of the pass's first result to its other results.
+inline void copy_results(const pass_context& c, const node& n, const box& b)
+{
+    const auto size = static_cast<std::int64_t>(size_of(n.type));
+    const strided from = in_slot(c, n, c.result(0).slot, b);
+    std::int64_t lines = 1;
+    for (int d = 0; d + 1 < n.dims; ++d) { lines *= b.count[d]; }
+    const std::int64_t length = b.count[n.dims - 1] * size;
+    for (int r = 1; r < c.n_results() && length > 0; ++r) {
+        const strided to = in_slot(c, n, c.result(r).slot, b);
+        for (std::int64_t line = 0; line < lines; ++line) {
+            std::int64_t rest = line;
+            std::int64_t offset_from = 0;
+            std::int64_t offset_to = 0;
+            for (int d = n.dims - 2; d >= 0; --d) {
+                offset_from += rest % b.count[d] * from.stride[d];
+                offset_to += rest % b.count[d] * to.stride[d];
+                rest /= b.count[d];
+            }
+            std::memcpy(to.data + offset_to * size, from.data + offset_from * size, static_cast<std::size_t>(length));
+        }
+    }
+}
+
+/// A matrix of rows x columns elements. A stride of 0, of an extent 1, becomes what a matrix of one row or column has.
+template <class T>
+matrix_view<T> matrix(T* data, std::int64_t row, std::int64_t column, std::int64_t rows, std::int64_t columns)
+{
+    if (column == 0) { column = row == 1 ? rows : 1; }
+    if (row == 0) { row = column == 1 ? columns : 1; }
+    return {data, row, column};
+}
+
+/// The elements of a box, converted to T where the dtype of the operand is another. `converted` is room for that.
+template <class T>
+matrix_view<const T> as_matrix(const node& n, const strided& v, int row, int column, const box& b,
+                               std::vector<T>& converted)
+{
+    if (n.type == dtype_of<T>) {
+        return matrix(reinterpret_cast<const T*>(v.data), v.stride[row], v.stride[column], b.count[row],
+                      b.count[column]);
+    }
+    const auto get = [&](const auto& from, std::int64_t i, std::int64_t j) {
+        return static_cast<double>(static_cast<float>(from[i * v.stride[row] + j * v.stride[column]]));
+    };
+    converted.resize(static_cast<std::size_t>(b.count[row] * b.count[column]));
+    const auto fill = [&](const auto* from) {
+        for (std::int64_t i = 0; i < b.count[row]; ++i) {
+            for (std::int64_t j = 0; j < b.count[column]; ++j) {
+                converted[static_cast<std::size_t>(i * b.count[column] + j)] = static_cast<T>(get(from, i, j));
+            }
+        }
+    };
+    switch (n.type) {
+    case dtype::f16: fill(reinterpret_cast<const f16*>(v.data)); break;
+    case dtype::bf16: fill(reinterpret_cast<const bf16*>(v.data)); break;
+    default: fill(reinterpret_cast<const float*>(v.data)); break;  // f64 has no wider partner
+    }
+    return {converted.data(), b.count[column], 1};
+}
+
+}  // namespace plait::host

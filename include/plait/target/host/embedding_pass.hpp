@@ -1,0 +1,91 @@
+// embedding on the host: copies rows of a table.
+#pragma once
+
+#include <plait/core/error.hpp>
+#include <plait/target/host/box.hpp>
+
+namespace plait::host {
+
+namespace detail {
+
+inline std::int64_t integer_at(dtype type, const std::byte* data, std::int64_t i)
+{
+    switch (type) {
+    case dtype::u8: return reinterpret_cast<const std::uint8_t*>(data)[i];
+    case dtype::i32: return reinterpret_cast<const std::int32_t*>(data)[i];
+    default: return reinterpret_cast<const std::int64_t*>(data)[i];
+    }
+}
+
+}  // namespace detail
+
+/// y[..., H] = table[V, H] at indices[...]. Rows of which another rank has the slice are zeros here.
+/// @throws plait::error, before anything is written, if an index is not in [0, V).
+inline void run_embedding(const pass_context& c)
+{
+    const node& n = c.node_at(c.pass.space);
+    const node& table = c.node_at(c.operand(0).node);
+    const node& indices = c.node_at(c.operand(1).node);
+    const box out = box_of(c, n, c.within);
+    const int column = n.dims - 1;
+    box rows = box_of(c, table);  // the rows that this rank holds
+    rows.begin[1] = out.begin[column];
+    rows.count[1] = out.count[column];
+    box which = box_of(c, indices);
+    for (int d = 0; d < indices.dims; ++d) {
+        which.begin[d] = out.begin[d];
+        which.count[d] = out.count[d];
+    }
+    const strided from = in_slot(c, table, c.operand(0).slot, rows);
+    const strided to = in_slot(c, n, c.result(0).slot, out);
+    const std::int64_t vocabulary = c.args.extent_of(table.shape[0]);
+    const auto size = static_cast<std::int64_t>(size_of(n.type));
+    const std::span<const piece> pieces = c.args.buffer(c.operand(1).slot).pieces;
+    const strided at_indices = pieces.empty() ? in_slot(c, indices, c.operand(1).slot, which) : strided{};
+
+    const auto index_at = [&](const std::int64_t* at) {
+        if (!pieces.empty()) {  // one dimension, in separate buffers
+            std::int64_t i = which.begin[0] + at[0];
+            std::size_t p = 0;
+            for (; i >= pieces[p].count; ++p) { i -= pieces[p].count; }
+            return detail::integer_at(indices.type, static_cast<const std::byte*>(pieces[p].data), i);
+        }
+        std::int64_t offset = 0;
+        for (int d = 0; d < indices.dims; ++d) { offset += at[d] * at_indices.stride[d]; }
+        return detail::integer_at(indices.type, at_indices.data, offset);
+    };
+    const auto for_each_row = [&](auto&& use) {
+        std::int64_t lines = 1;
+        for (int d = 0; d < column; ++d) { lines *= out.count[d]; }
+        for (std::int64_t line = 0; line < lines; ++line) {
+            std::int64_t at[max_dims]{};
+            std::int64_t rest = line;
+            std::int64_t offset = 0;
+            for (int d = column - 1; d >= 0; --d) {
+                at[d] = rest % out.count[d];
+                offset += at[d] * to.stride[d];
+                rest /= out.count[d];
+            }
+            use(index_at(at), offset);
+        }
+    };
+    for_each_row([&](std::int64_t i, std::int64_t) {
+        if (i >= 0 && i < vocabulary) { return; }
+        throw error({"program \"", c.args.image().name, "\": embedding: an index is ", i, ", the table has ", vocabulary,
+                     " rows; indices must lie in [0, ", vocabulary, ")"});
+    });
+    for_each_row([&](std::int64_t i, std::int64_t offset) {
+        std::byte* row = to.data + offset * size;
+        const auto bytes = static_cast<std::size_t>(out.count[column] * size);
+        const std::int64_t mine = i - rows.begin[0];
+        if (bytes == 0) { return; }
+        if (mine >= 0 && mine < rows.count[0]) {
+            std::memcpy(row, from.data + mine * from.stride[0] * size, bytes);
+        } else {
+            std::memset(row, 0, bytes);
+        }
+    });
+    copy_results(c, n, out);
+}
+
+}  // namespace plait::host

@@ -1,0 +1,93 @@
+// matmul on the host: one matrix product per index of the leading dimensions, as few as they can be merged into.
+#pragma once
+
+#include <plait/target/host/box.hpp>
+
+namespace plait::host {
+
+/// The pass's scratch memory for products of T; one per thread, as a rank runs one pass at a time.
+template <class T>
+struct matmul_scratch {
+    gemm_scratch panels;
+    std::vector<T> left;
+    std::vector<T> right;
+};
+template <class T>
+matmul_scratch<T>& scratch_for_matmul()
+{
+    thread_local matmul_scratch<T> s;
+    return s;
+}
+
+/// c[..., M, N] = a[..., M, K] b[..., K, N], of which this rank has a slice of any dimension but K, or the partial sum
+/// over its slice of K.
+template <class T>
+void run_matmul(const pass_context& c)
+{
+    const node& n = c.node_at(c.pass.space);
+    const node& a = c.node_at(c.operand(0).node);
+    const node& b = c.node_at(c.operand(1).node);
+    const int a_row = a.dims - (n.attrs.a != 0 ? 1 : 2);
+    const int a_inner = a.dims - (n.attrs.a != 0 ? 2 : 1);
+    const int b_inner = b.dims - (n.attrs.b != 0 ? 1 : 2);
+    const int b_column = b.dims - (n.attrs.b != 0 ? 2 : 1);
+    const int row = n.dims - 2;
+    const int column = n.dims - 1;
+
+    box out = box_of(c, n, c.within);
+    const auto box_for = [&](const node& operand, int own, int result, int inner) {
+        box part = box_of(c, operand);  // the inner dimension: all, or this rank's slice
+        for (int d = 0; d < operand.dims; ++d) {
+            const int from = d == own ? result : d + n.dims - operand.dims;
+            if (d == inner || operand.shape[d] == 1) { continue; }
+            part.begin[d] = out.begin[from];
+            part.count[d] = out.count[from];
+        }
+        return part;
+    };
+    const box left = box_for(a, a_row, row, a_inner);
+    const box right = box_for(b, b_column, column, b_inner);
+    const std::int64_t k = left.count[a_inner];
+    std::int64_t leading = 1;
+    for (int d = 0; d < row; ++d) { leading *= out.count[d]; }
+    if (leading == 0 || out.count[row] == 0 || out.count[column] == 0) { return; }
+
+    const strided from_a = in_slot(c, a, c.operand(0).slot, left);
+    const strided from_b = in_slot(c, b, c.operand(1).slot, right);
+    matmul_scratch<T>& scratch = scratch_for_matmul<T>();
+    const strided to = in_slot(c, n, c.result(0).slot, out);
+    const auto stride_of = [&](const node& operand, const strided& v, int d) {
+        const int own = d - (n.dims - operand.dims);
+        return own < 0 ? std::int64_t{0} : v.stride[own];
+    };
+    // Leading dimensions that only make more rows become part of them.
+    int outer = row;
+    std::int64_t rows = out.count[row];
+    const std::int64_t a_step = from_a.stride[a_row];
+    while (outer > 0 && a.type == dtype_of<T> && stride_of(b, from_b, outer - 1) == 0 &&
+           stride_of(a, from_a, outer - 1) == a_step * rows && to.stride[outer - 1] == to.stride[row] * rows) {
+        rows *= out.count[--outer];
+        leading /= out.count[outer];
+    }
+    for (std::int64_t l = 0; l < leading; ++l) {
+        strided at_a = from_a;
+        strided at_b = from_b;
+        strided at_c = to;
+        std::int64_t rest = l;
+        for (int d = outer - 1; d >= 0; --d) {
+            const std::int64_t i = rest % out.count[d];
+            rest /= out.count[d];
+            at_a.data += i * stride_of(a, from_a, d) * static_cast<std::int64_t>(size_of(a.type));
+            at_b.data += i * stride_of(b, from_b, d) * static_cast<std::int64_t>(size_of(b.type));
+            at_c.data += i * to.stride[d] * static_cast<std::int64_t>(sizeof(T));
+        }
+        gemm<T>(static_cast<std::size_t>(rows), static_cast<std::size_t>(out.count[column]),
+                static_cast<std::size_t>(k), as_matrix<T>(a, at_a, a_row, a_inner, left, scratch.left),
+                as_matrix<T>(b, at_b, b_inner, b_column, right, scratch.right),
+                matrix(reinterpret_cast<T*>(at_c.data), to.stride[row], to.stride[column], rows, out.count[column]),
+                scratch.panels);
+    }
+    copy_results(c, n, out);
+}
+
+}  // namespace plait::host
