@@ -1,6 +1,8 @@
 // All of plait.
 #pragma once
 
+#include <plait/blocks/pipeline.hpp>
+#include <plait/blocks/sequence_parallel.hpp>
 #include <plait/fabric/threads.hpp>
 #include <plait/optim/lamb.hpp>
 #include <plait/optim/sgd.hpp>

@@ -2,6 +2,7 @@
 #include "graph/inspect.hpp"
 #include "graph/rows.hpp"
 
+#include <plait/plan/lowered.hpp>
 #include <plait/schedule/schedule.hpp>
 
 namespace {

@@ -236,7 +236,8 @@ class rank_tensor {
 
 /// Runs a program `steps` times on threads, `ranks` for each of its groups, each rank with buffers of its own.
 inline outcome run(const program& p, int ranks, const reference::inputs& given, int steps = 1,
-                   const scalars_of_step& scalars = {}, const layout& how = {})
+                   const scalars_of_step& scalars = {}, const layout& how = {},
+                   const std::function<void(plait::thread_communicator&)>& afterwards = {})
 {
     outcome result;
     std::mutex mutex;
@@ -278,6 +279,7 @@ inline outcome run(const program& p, int ranks, const reference::inputs& given, 
             }
             executable->run(bindings);
         }
+        if (afterwards) { afterwards(comm); }
         const std::lock_guard lock(mutex);
         for (rank_tensor& t : tensors) {
             if (!t.is_intact()) { damaged.push_back(t.info().name); }

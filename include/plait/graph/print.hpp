@@ -1,6 +1,7 @@
 // Graphs as text and as Graphviz DOT.
 #pragma once
 
+#include <plait/core/error.hpp>
 #include <plait/graph/graph.hpp>
 
 #include <bit>
