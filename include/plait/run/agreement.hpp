@@ -2,7 +2,7 @@
 #pragma once
 
 #include <plait/core/error.hpp>
-#include <plait/fabric/communicator.hpp>
+#include <plait/fabric/remote.hpp>
 #include <plait/plan/arguments.hpp>
 
 #include <algorithm>
@@ -26,12 +26,15 @@ class agreement {
           peer_pieces_(static_cast<std::size_t>(image_.n_slots() * args.ranks()))
     {
         values_.resize(image_.symbols.size());
+        staged_.resize(static_cast<std::size_t>(image_.n_slots()));
+        for (int r = 0; r < comm.size(); ++r) { shares_ = shares_ || (r != comm.rank() && comm.shares(r)); }
     }
 
     /// Meets the others. `problem` is this rank's error, or empty; `changed`: buffers or extents differ from the last
-    /// run's. On return the buffers of all ranks are in the arguments.
+    /// run's. On return the buffers of all ranks are in the arguments; returns whether any of them was new. A buffer that
+    /// this rank cannot reach is null, and one that none but its owner can is staged.
     /// @throws plait::error on every rank if any has a problem, or if they differ.
-    void reach(const std::string& problem, bool changed, const char* where)
+    bool reach(const std::string& problem, bool changed, const char* where)
     {
         if (changed) { ++generation_; }
         header h;
@@ -58,7 +61,10 @@ class agreement {
         }
         if (is_new) { connect(bytes, where); }
         last_generation_ = generation_;
+        return is_new;
     }
+    /// Whether some rank's buffer for a slot lies where ranks on its host cannot reach it. All ranks say the same.
+    [[nodiscard]] bool is_staged(int slot) const { return staged_[static_cast<std::size_t>(slot)]; }
 
   private:
     struct header {
@@ -83,7 +89,7 @@ class agreement {
         return image_.slot_of(slot).peers_touch && image_.slot_of(slot).is_tensor;
     }
 
-    /// Extents, and where this rank's buffers are: per shared slot the number of its pieces (one_buffer if it is
+    /// Extents, and where this rank's buffers are: whether another rank shares memory with it, then per shared slot the number of its pieces (one_buffer if it is
     /// contiguous), then per buffer two words of a handle and the number of elements.
     void describe()
     {
@@ -95,7 +101,7 @@ class agreement {
             extents_ = mix(extents_, values_[i]);
             for (std::int64_t c : args_.counts()[i]) { extents_ = mix(extents_, static_cast<std::uint64_t>(c)); }
         }
-        details_.clear();
+        details_.assign(1, shares_ ? 1 : 0);
         for (int s = 0; s < image_.n_slots(); ++s) {
             if (!is_shared(s) || !args_.holds(s)) { continue; }
             const node& n = image_.slot_node(s);
@@ -185,16 +191,26 @@ class agreement {
         details_.resize(bytes / sizeof(std::uint64_t));  // records of one exchange have one size
         const auto all = comm_.exchange(details_.data(), bytes, where);
         std::vector<const std::uint64_t*> next;
-        for (const void* record : all) { next.push_back(static_cast<const std::uint64_t*>(record)); }
+        std::vector<bool> shares;
+        for (const void* record : all) {
+            const auto* words = static_cast<const std::uint64_t*>(record);
+            shares.push_back(words[0] != 0);
+            next.push_back(words + 1);
+        }
         for (int s = 0; s < image_.n_slots(); ++s) {
+            staged_[static_cast<std::size_t>(s)] = false;
             for (int r = 0; r < comm_.size() && is_shared(s); ++r) {
                 const int g = image_.slot_node(s).group;
-                if (g == any_group || r / args_.ranks() == g) { connect(s, r, next[static_cast<std::size_t>(r)]); }
+                if (g != any_group && r / args_.ranks() != g) { continue; }
+                const bool reached = connect(s, r, next[static_cast<std::size_t>(r)]);
+                if (!reached && shares[static_cast<std::size_t>(r)]) { staged_[static_cast<std::size_t>(s)] = true; }
             }
         }
     }
-    void connect(int s, int r, const std::uint64_t*& record)
+    /// Finds the buffer of rank r for slot s. Returns whether ranks that share memory with r can reach it.
+    bool connect(int s, int r, const std::uint64_t*& record)
     {
+        bool reached = true;
         const std::uint64_t pieces = *record++;
         const int in_group = r % args_.ranks();
         const bool same_place = r != args_.world_rank() && args_.holder_of(s, in_group) == r;
@@ -202,21 +218,24 @@ class agreement {
         const std::size_t count = pieces == one_buffer ? 1 : pieces;
         std::vector<piece> found(count);
         for (piece& p : found) {
-            p.data = comm_.resolve(r, {record[0], record[1]});
+            const buffer_handle h{record[0], record[1]};
+            if constexpr (remote_communicator<Communicator>) { reached = reached && Communicator::reachable(h); }
+            p.data = comm_.resolve(r, h);
             p.count = static_cast<std::int64_t>(record[2]);
             record += 3;
         }
-        if (!same_place) { return; }
+        if (!same_place) { return reached; }
         if (args_.holds(s) && (pieces == one_buffer) != (args_.buffer(s).pieces.data() == nullptr)) {
             throw error({"program \"", image_.name, "\": tensor \"", image_.text(image_.slot_node(s).name),
                          "\" is scattered on some ranks and one buffer on others; bind it alike on all ranks"});
         }
         if (pieces == one_buffer) {
             args_.buffer(s, in_group) = {static_cast<std::byte*>(found[0].data), {}};
-            return;
+            return reached;
         }
         list = std::move(found);
         args_.buffer(s, in_group) = {nullptr, list};
+        return reached;
     }
 
     static constexpr std::uint64_t one_buffer = ~std::uint64_t{0};
@@ -231,6 +250,8 @@ class agreement {
     std::vector<std::uint64_t> values_;   // by symbol: a dimension's number, a scalar's bits
     std::vector<std::uint64_t> details_;  // see describe
     std::vector<std::vector<piece>> peer_pieces_;
+    std::vector<bool> staged_;  // by slot
+    bool shares_ = false;       // memory with some other rank
 };
 
 }  // namespace plait::detail

@@ -5,6 +5,7 @@
 #include <plait/run/agreement.hpp>
 #include <plait/run/bind.hpp>
 #include <plait/run/pipeline.hpp>
+#include <plait/run/staging.hpp>
 #include <plait/target/host/all_to_all_pass.hpp>
 #include <plait/target/host/functions_of.hpp>
 #include <plait/target/host/map_pass.hpp>
@@ -103,11 +104,13 @@ class executable {
         } catch (const std::exception& e) {
             problem = e.what();
         }
-        prepared_ = prepared_ && !changed;
-        agreement_.reach(problem, changed, at_start_.c_str());
-        if (!prepared_) { prepare_workspace(); }
+        if (changed && problem.empty()) { staging_.remember(); }
+        if (agreement_.reach(problem, changed, at_start_.c_str())) { prepared_ = false; }
         try {
+            if (!prepared_) { prepare_workspace(); }
+            staging_.copy_in();
             run_passes();
+            staging_.copy_out();
         } catch (...) {
             comm_.fail(detail::text_of_current_exception());  // the others must not wait for this rank
             throw;
@@ -134,7 +137,9 @@ class executable {
           args_(image, comm.rank(), checked_world(image, comm.size())),
           binder_(args_),
           agreement_(comm, args_),
-          pipelines_(comm, args_),
+          messages_(comm, args_),
+          pipelines_(comm, args_, messages_),
+          staging_(args_),
           peer_workspace_(static_cast<std::size_t>(comm.size())),
           at_start_(joined({image.name, ": start"})),
           between_(joined({image.name, ": between passes"})),
@@ -156,14 +161,17 @@ class executable {
     /// Workspace slots lie one after the other in one block of memory that peers can touch.
     void prepare_workspace()
     {
+        for (int s = 0; s < image_.n_slots(); ++s) { staging_.set(s, agreement_.is_staged(s)); }
         if (pipelines_.uses_signals() && !signals_) { prepare_signals(); }
         const std::size_t bytes = place_slots([](int, std::size_t) {});
         if (bytes > workspace_size_) { grow_workspace(bytes); }
         place_slots([&](int s, std::size_t at) {
             for (int r = 0; r < args_.ranks(); ++r) {
-                args_.buffer(s, r) = {peer_workspace_[static_cast<std::size_t>(args_.holder_of(s, r))] + at, {}};
+                std::byte* base = peer_workspace_[static_cast<std::size_t>(args_.holder_of(s, r))];
+                args_.buffer(s, r) = {base == nullptr ? nullptr : base + at, {}};
             }
         });
+        if constexpr (detail::messages<Communicator>::exist) { messages_.place_mirrors(); }
         prepared_ = true;
     }
     void prepare_signals()
@@ -183,7 +191,7 @@ class executable {
     {
         std::size_t bytes = 0;
         for (int s = 0; s < image_.n_slots(); ++s) {
-            if (image_.slot_of(s).is_tensor) { continue; }
+            if (image_.slot_of(s).is_tensor && !staging_.is_staged(s)) { continue; }
             const node& n = image_.slot_node(s);
             use(s, bytes);
             // Room for the whole: other ranks' parts have other sizes, and all blocks must be laid out alike.
@@ -220,8 +228,7 @@ class executable {
                 p = static_cast<std::size_t>(pass.chunked_until);
                 continue;
             }
-            if (args_.is_in(pass.group)) { run_whole(p); }
-            ++p;
+            run_whole(p++);
         }
         if (image_.plan.barrier_after) { meet(at_end_); }
     }
@@ -232,6 +239,14 @@ class executable {
     }
     void run_whole(std::size_t p)
     {
+        const bool mine = args_.is_in(image_.plan.passes[p].group);
+        if constexpr (detail::messages<Communicator>::exist) {
+            if (messages_.any()) {
+                messages_.run_whole(p, between_.c_str(), [&] { mine ? run_pass(p, {}) : void(); });
+                return;
+            }
+        }
+        if (!mine) { return; }
         link_end* wire = detail::wire_of(comm_);
         if (wire == nullptr) { return run_pass(p, {}); }
         const detail::moved_bytes moved = detail::bytes_moved(args_, image_.plan.passes[p]);
@@ -258,7 +273,9 @@ class executable {
     arguments args_;
     binder binder_;
     detail::agreement<Communicator> agreement_;
+    detail::messages<Communicator> messages_;
     detail::pipeline_runner<Communicator> pipelines_;
+    detail::staging staging_;
     std::optional<symmetric_buffer<detail::chunk_signal, Communicator>> signals_;
     std::vector<std::byte*> peer_workspace_;
     std::byte* workspace_ = nullptr;

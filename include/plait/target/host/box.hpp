@@ -95,7 +95,7 @@ matrix_view<const T> as_matrix(const node& n, const strided& v, int row, int col
                       b.count[column]);
     }
     const auto get = [&](const auto& from, std::int64_t i, std::int64_t j) {
-        return static_cast<double>(static_cast<float>(from[i * v.stride[row] + j * v.stride[column]]));
+        return static_cast<float>(from[i * v.stride[row] + j * v.stride[column]]);
     };
     converted.resize(static_cast<std::size_t>(b.count[row] * b.count[column]));
     const auto fill = [&](const auto* from) {

@@ -12,6 +12,12 @@ inline constexpr std::int64_t streaming_bytes = std::int64_t{1} << 21;
 /// Up to how many bytes two ranks each combine the whole of an all_reduce by themselves.
 inline constexpr std::int64_t one_shot_bytes = std::int64_t{1} << 14;
 
+/// Whether an unfused all_reduce hands slices around; all ranks decide alike.
+inline bool is_two_shot(const arguments& args, const node& n)
+{
+    return args.ranks() > 2 || args.elements_of(n) * static_cast<std::int64_t>(size_of(n.type)) > one_shot_bytes;
+}
+
 class map_pass {
   public:
     explicit map_pass(const pass_context& c) : c_(c), inputs_(c), sums_(c) {}
@@ -45,7 +51,7 @@ class map_pass {
     {
         const node& n = c_.slot_node(c_.operand(0).slot);
         const std::int64_t count = c_.args.elements_of(n);
-        two_shot_ = c_.args.ranks() > 2 || count * static_cast<std::int64_t>(size_of(n.type)) > one_shot_bytes;
+        two_shot_ = is_two_shot(c_.args, n);
         const slice_range part = two_shot_ ? slice_of(count, c_.args.rank(), c_.args.ranks()) : slice_range{0, count};
         space s;
         s.dims = 1;

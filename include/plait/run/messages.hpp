@@ -1,0 +1,226 @@
+// Running passes on ranks that share no memory: what a pass reads from them arrives before it, what it writes goes out.
+#pragma once
+
+#include <plait/core/error.hpp>
+#include <plait/fabric/remote.hpp>
+#include <plait/run/transfers.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+namespace plait::detail {
+
+/// This rank's messages. For every rank that shares no memory with this one it keeps a mirror of the buffers that passes
+/// touch: kernels read and write mirrors as they would the buffers. Only what they touch ever becomes memory.
+template <class Communicator>
+class messages {
+  public:
+    static constexpr bool exist = remote_communicator<Communicator>;
+
+    messages(Communicator& comm, arguments& args)
+        : comm_(comm),
+          args_(args),
+          by_pass_(args.image().plan.passes.size()),
+          mirrors_(static_cast<std::size_t>(args.image().n_slots() * args.ranks()))
+    {
+        for (int r = 0; r < comm.size(); ++r) { any_ = any_ || !comm.shares(r); }
+    }
+
+    /// Whether some rank shares no memory with this one.
+    [[nodiscard]] bool any() const { return exist && any_; }
+
+    /// Puts mirrors in the place of buffers that this rank cannot reach; and again when extents have changed.
+    void place_mirrors()
+    {
+        const program_image& image = args_.image();
+        for (int s = 0; s < image.n_slots(); ++s) {
+            if (!image.slot_of(s).peers_touch) { continue; }
+            const auto bytes =
+                static_cast<std::size_t>(args_.elements_of(image.slot_node(s))) * size_of(image.slot_node(s).type);
+            for (int r = 0; r < args_.ranks(); ++r) {
+                if (comm_.shares(args_.holder_of(s, r))) { continue; }
+                mirror& m = mirrors_[static_cast<std::size_t>(s * args_.ranks() + r)];
+                if (m.size < bytes || m.data == nullptr) {
+                    m.data = std::make_unique_for_overwrite<std::byte[]>(bytes);
+                    m.size = bytes;
+                }
+                args_.buffer(s, r) = {m.data.get(), {}};
+            }
+        }
+    }
+
+    /// Runs pass p as a whole: messages in, work(), messages out.
+    template <class Work>
+    void run_whole(std::size_t p, const char* where, Work&& work)
+    {
+        chunking whole;
+        whole.extent = -1;
+        begin(p, p + 1, whole);
+        send_operands(p, whole, 0);
+        comm_.wait([&] { return arrived(p, 0, false); }, where);
+        work();
+        send_results(p, whole, 0);
+        end(p, p + 1, where);
+    }
+
+    /// Before passes [first, end) run in chunks: gets ready for all that will arrive.
+    void begin(std::size_t first, std::size_t end, const chunking& c)
+    {
+        for (std::size_t p = first; p < end; ++p) {
+            by_pass_[p].assign(static_cast<std::size_t>(c.count), {});
+            for_each_transfer(args_, p, [&](const transfer& t) {
+                const int from = t.is_result ? t.actor : t.holder;
+                const int to = t.is_result ? t.holder : t.actor;
+                if (to != args_.world_rank() || comm_.shares(from)) { return; }
+                for (int k = 0; k < c.count; ++k) { receive(p, t, c, k, from); }
+            });
+        }
+    }
+    /// Sends what other ranks' part of chunk k of pass p reads from this one.
+    void send_operands(std::size_t p, const chunking& c, int k) { send(p, c, k, false); }
+    /// Sends what this rank's part of chunk k of pass p has written for others.
+    void send_results(std::size_t p, const chunking& c, int k) { send(p, c, k, true); }
+
+    /// Whether what chunk k of pass p reads (is_result false), or what others write there, has arrived; it then lies in
+    /// its place.
+    bool arrived(std::size_t p, int k, bool is_result)
+    {
+        bool all = true;
+        for (parcel& m : by_pass_[p][static_cast<std::size_t>(k)]) {
+            if (m.is_result != is_result || m.unpacked) { continue; }
+            if (!comm_.done(m.ticket)) {
+                all = false;
+            } else {
+                unpack(m);
+            }
+        }
+        return all;
+    }
+    /// Waits for all that passes [first, end) send and receive.
+    void end(std::size_t first, std::size_t end, const char* where)
+    {
+        comm_.finish(where);
+        for (std::size_t p = first; p < end; ++p) {
+            for (auto& chunk : by_pass_[p]) {
+                for (parcel& m : chunk) {
+                    if (!m.unpacked) { unpack(m); }
+                }
+            }
+            by_pass_[p].clear();
+        }
+        outgoing_.clear();
+    }
+
+  private:
+    struct mirror {
+        std::unique_ptr<std::byte[]> data;
+        std::size_t size = 0;
+    };
+    /// A message that comes in. Of several runs it is put into its place when it is there.
+    struct parcel {
+        int ticket = 0;
+        bool is_result = false;
+        bool unpacked = false;
+        std::byte* to = nullptr;
+        std::vector<byte_run> runs;
+        std::vector<std::byte> packed;
+    };
+
+    [[nodiscard]] std::byte* memory_of(const transfer& t) const
+    {
+        return args_.buffer(t.slot, t.holder % args_.ranks()).data;
+    }
+
+    /// All runs of a chunk of a pass, in the memory of the holder.
+    void collect_runs(std::size_t p, const transfer& t, const chunking& c, int k, std::vector<byte_run>& all)
+    {
+        const pass_view& pass = args_.image().plan.passes[p];
+        all.clear();
+        const auto add = [&](const host::chunk& within) {
+            runs_of(args_, pass, t, within, runs_);
+            all.insert(all.end(), runs_.begin(), runs_.end());
+        };
+        if (c.extent < 0) { return add({}); }
+        for_each_range(args_, pass, c, k, t.actor % args_.ranks(), add);
+    }
+    static std::size_t total(const std::vector<byte_run>& runs)
+    {
+        std::int64_t bytes = 0;
+        for (const byte_run& r : runs) { bytes += r.count; }
+        return static_cast<std::size_t>(bytes);
+    }
+
+    void receive(std::size_t p, const transfer& t, const chunking& c, int k, int from)
+    {
+        parcel m;
+        collect_runs(p, t, c, k, m.runs);
+        const std::size_t bytes = total(m.runs);
+        if (bytes == 0) { return; }
+        m.is_result = t.is_result;
+        m.to = memory_of(t);
+        if (m.runs.size() == 1) {
+            m.ticket = comm_.start_receive(m.to + m.runs[0].offset, bytes, from, t.tag);
+        } else {
+            m.packed.resize(bytes);
+            m.ticket = comm_.start_receive(m.packed.data(), bytes, from, t.tag);
+        }
+        by_pass_[p][static_cast<std::size_t>(k)].push_back(std::move(m));
+    }
+    static void unpack(parcel& m)
+    {
+        const std::byte* from = m.packed.data();
+        for (const byte_run& r : m.runs) {
+            if (m.runs.size() == 1) { break; }  // came into its place
+            std::memcpy(m.to + r.offset, from, static_cast<std::size_t>(r.count));
+            from += r.count;
+        }
+        m.unpacked = true;
+    }
+
+    void send(std::size_t p, const chunking& c, int k, bool results)
+    {
+        for_each_transfer(args_, p, [&](const transfer& t) {
+            const int from = t.is_result ? t.actor : t.holder;
+            const int to = t.is_result ? t.holder : t.actor;
+            if (t.is_result != results || from != args_.world_rank() || comm_.shares(to)) { return; }
+            collect_runs(p, t, c, k, sent_runs_);
+            const std::size_t bytes = total(sent_runs_);
+            if (bytes == 0) { return; }
+            const std::byte* memory = memory_of(t);
+            if (sent_runs_.size() == 1) {
+                comm_.start_send(memory + sent_runs_[0].offset, bytes, to, t.tag);
+                return;
+            }
+            std::vector<std::byte>& packed = outgoing_.emplace_back(bytes);
+            std::byte* at = packed.data();
+            for (const byte_run& r : sent_runs_) {
+                std::memcpy(at, memory + r.offset, static_cast<std::size_t>(r.count));
+                at += r.count;
+            }
+            comm_.start_send(packed.data(), bytes, to, t.tag);
+        });
+    }
+
+    Communicator& comm_;
+    arguments& args_;
+    bool any_ = false;
+    std::vector<std::vector<std::vector<parcel>>> by_pass_;  // by pass and chunk
+    std::vector<mirror> mirrors_;                            // by slot and rank of its group
+    std::vector<std::vector<std::byte>> outgoing_;
+    std::vector<byte_run> runs_;
+    std::vector<byte_run> sent_runs_;
+};
+
+/// The same where all ranks share memory: there are none.
+template <class Communicator>
+    requires(!remote_communicator<Communicator>)
+class messages<Communicator> {
+  public:
+    static constexpr bool exist = false;
+    messages(Communicator&, arguments&) {}
+    [[nodiscard]] static constexpr bool any() { return false; }
+};
+
+}  // namespace plait::detail
