@@ -24,6 +24,12 @@ class solo {
         record_ = record;
         return {&record_, 1};
     }
+    template <class Ready>
+    void wait(Ready ready, const char*)
+    {
+        while (!ready()) { throw_if_failed(); }
+    }
+    bool shares(int) const { return true; }
     plait::buffer_handle handle_of(const void* p, std::size_t) { return {1, reinterpret_cast<std::uintptr_t>(p)}; }
     void* resolve(int, plait::buffer_handle h) { return reinterpret_cast<void*>(h.offset); }
     void* allocate(std::size_t bytes)

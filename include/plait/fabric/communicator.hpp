@@ -35,6 +35,9 @@ struct buffer_handle {
 ///   address too. A fabric may make `allocate` a meeting: call it on all ranks in the same order. `deallocate` never
 ///   waits, so that it can run while a failed rank unwinds.
 /// - `symmetric<T>(n)`: such memory for `n` values of T, zeroed, owned by the result; converts to std::span<T>.
+/// - `wait(ready, where)`: waits until `ready()`, a cheap bool callable such as an acquire load of a counter in symmetric
+///   memory, returns true; a condition that holds already is not waited for. Not a meeting.
+/// - `shares(rank)`: whether this rank can touch the symmetric memory of that one, as it always can its own.
 /// - `fail(what)`: marks the group failed, see below.
 /// - `set_deadline(d)`, `deadline()`: the longest wait of this rank; 0 is no limit.
 ///
@@ -44,11 +47,11 @@ struct buffer_handle {
 /// Failure: after `fail` every rank that waits, or comes to wait, throws plait::error "rank R failed: what" with the
 /// FIRST rank that failed. Later failures change nothing; a meeting to which all have come before is not undone. A wait
 /// that lasts longer than the deadline fails the group with a text that names the waiting rank, the stage and the ranks
-/// that had not arrived. A failed group stays failed.
+/// that had not arrived (of a `wait`, only the rank and the stage). A failed group stays failed.
 template <class C>
 concept communicator = requires(C& comm, const C& view, void* memory, const void* record, std::size_t count, int rank,
                                 const char* where, buffer_handle handle, std::string_view what,
-                                std::chrono::nanoseconds limit)
+                                std::chrono::nanoseconds limit, bool (*ready)())
 {
     {
         view.rank()
@@ -74,6 +77,10 @@ concept communicator = requires(C& comm, const C& view, void* memory, const void
     }
     noexcept;
     requires std::convertible_to<decltype(comm.template symmetric<float>(count))&, std::span<float>>;
+    comm.wait(ready, where);
+    {
+        view.shares(rank)
+        } -> std::same_as<bool>;
     comm.fail(what);
     comm.set_deadline(limit);
     {

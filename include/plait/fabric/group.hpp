@@ -108,6 +108,16 @@ class thread_communicator {
     /// Waits for all ranks. Throws plait::error if the group fails.
     void barrier(const char* where) { group_.meeting_.meet(rank_, where); }
 
+    /// Waits until `ready()`. Throws plait::error if the group fails before.
+    template <class Ready>
+    void wait(Ready ready, const char* where)
+    {
+        group_.meeting_.wait(rank_, ready, where);
+    }
+
+    /// Ranks that are threads touch each other's memory.
+    bool shares(int /*rank*/) const noexcept { return true; }
+
     /// Shows `record` to all ranks and returns theirs, by rank. Throws plait::error if the group fails, which it does
     /// if a peer makes another kind of meeting here or shows a record of another size.
     std::span<const void* const> exchange(const void* record, std::size_t bytes, const char* where)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <plait/core/error.hpp>
+#include <plait/fabric/poll.hpp>
 #include <plait/fabric/spin.hpp>
 
 #include <algorithm>
@@ -21,15 +22,6 @@ namespace plait::detail {
 
 /// Keeps data of different ranks apart. Two cache lines of 64 bytes, because they are prefetched in pairs.
 inline constexpr std::size_t separation = 128;
-
-/// "60 s", "50 ms" or "1500 ns".
-inline std::string text_of(std::chrono::nanoseconds d)
-{
-    using namespace std::chrono_literals;
-    if (d % 1s == 0ns) { return joined({d / 1s, " s"}); }
-    if (d % 1ms == 0ns) { return joined({d / 1ms, " ms"}); }
-    return joined({d.count(), " ns"});
-}
 
 /// `size` ranks meet here any number of times. One word counts all arrivals since the start, so that it needs no reset:
 /// meeting k is complete when the word reaches k * size. A failure sets its top bit, which ends every wait.
@@ -70,6 +62,19 @@ class rendezvous {
         }
         // A rank that fails after a meeting must not spoil it for peers that are still on their way out.
         if ((arrivals_.load(std::memory_order_acquire) & ~failed_bit) < complete) { throw error(failure_); }
+    }
+
+    /// Waits until `ready()`. Throws plait::error if it does not hold yet and the group has failed or fails before.
+    template <class Ready>
+    void wait(int rank, Ready ready, const char* where)
+    {
+        const std::chrono::nanoseconds limit = deadline(rank);
+        const auto look = [&] {
+            if (failed()) { throw error(failure_); }
+        };
+        if (polled(at(rank).waits, limit, ready, look)) { return; }
+        fail(rank, joined({"waited ", text_of(limit), " at '", where, "'"}));
+        throw error(failure_);
     }
 
     /// Marks the group failed and ends all waits. Only the first call has an effect.
