@@ -84,12 +84,12 @@ std::byte value(std::size_t i, int rank, int round) { return static_cast<std::by
 
 TEST_CASE("an exchange shows every rank's record to every rank, whatever its size")
 {
-    for (const std::size_t bytes : {0, 1, 8, 111, 112, 113, 500, 4031, 4032, 4033, 8064, 20001}) {
-        CAPTURE(bytes);
-        support::run([bytes](plait::mpi_communicator& comm) {
+    support::run([](plait::mpi_communicator& comm) {
+        for (const std::size_t bytes : {0, 1, 8, 111, 112, 113, 500, 4031, 4032, 4033, 8064, 20001}) {
+            CAPTURE(bytes);
             delays delay(13, comm.rank());
             int wrong = 0;
-            for (int round = 0; round < 40; ++round) {
+            for (int round = 0; round < 20; ++round) {
                 std::vector<std::byte> record(bytes);
                 for (std::size_t i = 0; i < bytes; ++i) { record[i] = value(i, comm.rank(), round); }
                 delay();
@@ -104,8 +104,8 @@ TEST_CASE("an exchange shows every rank's record to every rank, whatever its siz
                 }
             }
             CHECK(wrong == 0);
-        });
-    }
+        }
+    });
 }
 
 TEST_CASE("records stay readable while memory is allocated")

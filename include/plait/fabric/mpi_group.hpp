@@ -33,7 +33,7 @@ class mpi_group {
           traffic(place, longest_message),
           board(place),
           waits_(place.core_each),
-          mail_(place.meetings),
+          mail_(place.all),
           barriers_(place, meeting_tag),
           exchanges_(place, meeting_tag),
           long_exchanges_(place, record_tag),
@@ -156,7 +156,7 @@ class mpi_group {
     void abandon() noexcept
     {
         traffic.abandon();
-        mail_.hurry();
+        if (!place.one_host()) { mail_.close(); }
     }
 
     /// Throws the group's failure; `own` if nothing else is known.

@@ -3,10 +3,12 @@
 
 #include <plait/fabric/mpi_api.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace plait::detail {
@@ -31,12 +33,15 @@ class mpi_place {
         if (users == MPI_COMM_NULL || links_groups != 0) {
             throw error("an mpi_communicator needs an MPI communicator of one group, not MPI_COMM_NULL or one of two");
         }
-        meetings = copy_of(users);
-        data = copy_of(users);
-        mpi_check(MPI_Comm_rank(meetings, &rank), "MPI_Comm_rank");
-        mpi_check(MPI_Comm_size(meetings, &size), "MPI_Comm_size");
+        all = copy_of(users);
+        mpi_check(MPI_Comm_rank(all, &rank), "MPI_Comm_rank");
+        mpi_check(MPI_Comm_size(all, &size), "MPI_Comm_size");
         join_host(host);
-        meet_neighbours();
+        mpi_check(MPI_Comm_rank(node, &seat), "MPI_Comm_rank");
+        seats_.assign(static_cast<std::size_t>(size), -1);
+        for (std::size_t s = 0; s < neighbours.size(); ++s) {
+            seats_[static_cast<std::size_t>(neighbours[s])] = static_cast<int>(s);
+        }
     }
 
     mpi_place(const mpi_place&) = delete;
@@ -55,13 +60,11 @@ class mpi_place {
     void free() noexcept
     {
         MPI_Comm_free(&node);
-        MPI_Comm_free(&data);
-        MPI_Comm_free(&meetings);
+        MPI_Comm_free(&all);
     }
 
-    MPI_Comm meetings = MPI_COMM_NULL;  // the fabric's own messages
-    MPI_Comm data = MPI_COMM_NULL;      // messages that its user starts
-    MPI_Comm node = MPI_COMM_NULL;      // the ranks that share this host
+    MPI_Comm all = MPI_COMM_NULL;   // a copy, so that nobody else's messages mix with the fabric's
+    MPI_Comm node = MPI_COMM_NULL;  // the ranks that share this host
     int rank = 0;
     int size = 1;
     int seat = 0;                 // this rank's place among those of this host
@@ -80,32 +83,28 @@ class mpi_place {
     /// Ranks are on one host if MPI says that they can share memory and nobody says that they should not.
     void join_host(int host)
     {
-        MPI_Comm machine = MPI_COMM_NULL;
-        mpi_check(MPI_Comm_split_type(meetings, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &machine),
-                  "MPI_Comm_split_type");
-        int ranks_here = 1;
-        mpi_check(MPI_Comm_size(machine, &ranks_here), "MPI_Comm_size");
-        core_each = static_cast<unsigned>(ranks_here) <= std::thread::hardware_concurrency();
+        mpi_check(MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
+        int on_machine = 1;
+        mpi_check(MPI_Comm_size(node, &on_machine), "MPI_Comm_size");
+        core_each = static_cast<unsigned>(on_machine) <= std::thread::hardware_concurrency();
 
-        const bool by_itself = mpi_sharing_is_off();
-        const int colour = by_itself ? MPI_UNDEFINED : host < 0 ? 0 : 1 + host;
-        mpi_check(MPI_Comm_split(machine, colour, rank, &node), "MPI_Comm_split");
-        mpi_check(MPI_Comm_free(&machine), "MPI_Comm_free");
-        if (by_itself) { node = copy_of(MPI_COMM_SELF); }
-        mpi_check(MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-    }
-
-    void meet_neighbours()
-    {
-        int count = 1;
-        mpi_check(MPI_Comm_size(node, &count), "MPI_Comm_size");
-        mpi_check(MPI_Comm_rank(node, &seat), "MPI_Comm_rank");
-        neighbours.resize(static_cast<std::size_t>(count));
-        mpi_check(MPI_Allgather(&rank, 1, MPI_INT, neighbours.data(), 1, MPI_INT, node), "MPI_Allgather");
-        seats_.assign(static_cast<std::size_t>(size), -1);
-        for (int s = 0; s < count; ++s) {
-            seats_[static_cast<std::size_t>(neighbours[static_cast<std::size_t>(s)])] = s;
+        constexpr int by_itself = -2;
+        const int wish = mpi_sharing_is_off() ? by_itself : std::max(host, -1);
+        const int mine[2] = {rank, wish};
+        std::vector<int> wishes(2 * static_cast<std::size_t>(on_machine));
+        mpi_check(MPI_Allgather(mine, 2, MPI_INT, wishes.data(), 2, MPI_INT, node), "MPI_Allgather");
+        bool all_alike = wish != by_itself;
+        for (std::size_t i = 0; i < wishes.size(); i += 2) {
+            if (wishes[i + 1] == wish && (wish != by_itself || wishes[i] == rank)) { neighbours.push_back(wishes[i]); }
+            all_alike = all_alike && wishes[i + 1] == wish;
         }
+        if (!all_alike) {
+            MPI_Comm machine = std::exchange(node, MPI_COMM_NULL);
+            mpi_check(MPI_Comm_split(machine, wish == by_itself ? MPI_UNDEFINED : wish + 1, rank, &node), "MPI_Comm_split");
+            mpi_check(MPI_Comm_free(&machine), "MPI_Comm_free");
+            if (wish == by_itself) { mpi_check(MPI_Comm_dup(MPI_COMM_SELF, &node), "MPI_Comm_dup"); }
+        }
+        mpi_check(MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     }
 
     std::vector<int> seats_;  // by rank

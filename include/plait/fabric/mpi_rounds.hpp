@@ -43,8 +43,8 @@ class mpi_rounds {
             const int before = (place_.rank + place_.size - d) % place_.size;
             const int after = (place_.rank + d) % place_.size;
             std::byte* fresh = blocks_.get() + static_cast<std::size_t>(d) * block_;
-            mpi_check(MPI_Irecv(fresh, count, MPI_BYTE, after, tag_, place_.meetings, &requests_[0]), "MPI_Irecv");
-            mpi_check(MPI_Isend(blocks_.get(), count, MPI_BYTE, before, tag_, place_.meetings, &requests_[1]),
+            mpi_check(MPI_Irecv(fresh, count, MPI_BYTE, after, tag_, place_.all, &requests_[0]), "MPI_Irecv");
+            mpi_check(MPI_Isend(blocks_.get(), count, MPI_BYTE, before, tag_, place_.all, &requests_[1]),
                       "MPI_Isend");
             wait([this] {
                 int done = 0;

@@ -17,7 +17,7 @@ namespace plait::detail {
 /// stay in order, so that both ends cut alike and need not talk about it.
 class mpi_traffic {
   public:
-    static constexpr int max_tag = 32767;  // what every MPI has at least
+    static constexpr int max_tag = 32000;  // every MPI has tags up to 32767; the fabric's own lie above this one
 
     mpi_traffic(const mpi_place& place, std::size_t longest)
         : place_(place),
@@ -33,7 +33,7 @@ class mpi_traffic {
         const int ticket = open(bytes, to, tag, true);
         const auto* at = static_cast<const std::byte*>(p);
         in_pieces(bytes, [&](std::size_t offset, int count, MPI_Request* request) {
-            mpi_check(MPI_Isend(at + offset, count, MPI_BYTE, to, tag, place_.data, request), "MPI_Isend");
+            mpi_check(MPI_Isend(at + offset, count, MPI_BYTE, to, tag, place_.all, request), "MPI_Isend");
         });
         bytes_sent_ += bytes;
         return ticket;
@@ -44,7 +44,7 @@ class mpi_traffic {
         const int ticket = open(bytes, from, tag, false);
         auto* at = static_cast<std::byte*>(p);
         in_pieces(bytes, [&](std::size_t offset, int count, MPI_Request* request) {
-            mpi_check(MPI_Irecv(at + offset, count, MPI_BYTE, from, tag, place_.data, request), "MPI_Irecv");
+            mpi_check(MPI_Irecv(at + offset, count, MPI_BYTE, from, tag, place_.all, request), "MPI_Irecv");
         });
         return ticket;
     }

@@ -15,7 +15,7 @@ namespace plait {
 /// - `start_send(p, bytes, to, tag)`, `start_receive(p, bytes, from, tag)`: begin a message of exactly `bytes` bytes and
 ///   return a ticket, which is not negative. Messages between two ranks with the same tag arrive in the order in which
 ///   they were sent. The memory belongs to the fabric until the message is done. Messages may also go to ranks that
-///   share memory, and to oneself. Tags lie in [0, 32767].
+///   share memory, and to oneself. Tags lie in [0, 32000].
 /// - `done(ticket)`: whether that message is done; then a received one can be read and a sent one overwritten.
 /// - `finish(where)`: waits until all messages that this rank has started are done.
 /// - `bytes_sent()`: the bytes that this rank has begun to send, in all.
