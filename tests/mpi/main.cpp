@@ -28,6 +28,21 @@ int main(int argc, char** argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
 
+    if (mode != "alone") {
+        MPI_Comm node = MPI_COMM_NULL;
+        int on_host = 0;
+        MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+        MPI_Comm_size(node, &on_host);
+        MPI_Comm_free(&node);
+        int fewest = 0;
+        MPI_Allreduce(&on_host, &fewest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+        if (fewest < size) {
+            if (rank == 0) { std::cout << "skipped: not run: MPI says that its processes share no memory" << std::endl; }
+            MPI_Finalize();
+            return 0;
+        }
+    }
+
     std::ostringstream kept;
     doctest::Context context(argc, argv);
     context.setOption("no-colors", true);

@@ -16,6 +16,7 @@
 #include <exception>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -68,7 +69,7 @@ class mpi_communicator {
             if (std::uncaught_exceptions() > exceptions_before_) { fail("an exception ended its part"); }
             end();
         } catch (...) {
-            group_.abandon();
+            group_.watch.abandon();
         }
     }
 
@@ -89,7 +90,7 @@ class mpi_communicator {
     template <class Ready>
     void wait(Ready ready, const char* where)
     {
-        group_.wait(ready, where);
+        if (!ready() && !group_.watch.await(ready)) { group_.watch.expire(where); }
     }
 
     /// Whether that rank is on this host.
@@ -140,38 +141,46 @@ class mpi_communicator {
     }
 
     /// Marks the group failed: all ranks throw from their current or next wait. Only the group's first failure counts.
-    void fail(std::string_view what) { group_.fail(what); }
+    void fail(std::string_view what) { group_.watch.fail(what); }
 
-    std::chrono::nanoseconds deadline() const noexcept { return group_.deadline; }
+    std::chrono::nanoseconds deadline() const noexcept { return group_.watch.deadline; }
     /// The longest wait of this rank from now on; 0 is no limit.
-    void set_deadline(std::chrono::nanoseconds limit) noexcept { group_.deadline = limit; }
+    void set_deadline(std::chrono::nanoseconds limit) noexcept { group_.watch.deadline = limit; }
 
     /// Begin a message and return its ticket; see remote_communicator. Throw plait::error if there is no such rank or
     /// tag.
-    int start_send(const void* p, std::size_t bytes, int to, int tag) { return group_.traffic.send(p, bytes, to, tag); }
+    int start_send(const void* p, std::size_t bytes, int to, int tag) { return group_.watch.traffic.send(p, bytes, to, tag); }
     int start_receive(void* p, std::size_t bytes, int from, int tag)
     {
-        return group_.traffic.receive(p, bytes, from, tag);
+        return group_.watch.traffic.receive(p, bytes, from, tag);
     }
 
     /// Whether a message is done. Throws plait::error if one has failed, as has the group then.
     bool done(int ticket)
     {
-        if (!group_.traffic.done(ticket)) { group_.advance(); }
-        return group_.traffic.done(ticket);
+        if (!group_.watch.traffic.done(ticket)) { group_.watch.advance(); }
+        return group_.watch.traffic.done(ticket);
     }
 
     /// Waits until all messages that this rank has started are done. Throws plait::error if the group fails before.
-    void finish(const char* where) { group_.finish(where); }
+    void finish(const char* where)
+    {
+        detail::mpi_watch& watch = group_.watch;
+        if (watch.await([&] { return watch.traffic.all_done(); })) { return; }
+        const std::string limit = detail::text_of(watch.deadline);
+        watch.end(joined({"waited ", limit, " at '", where, "' for ", watch.traffic.underway()}));
+    }
 
-    std::uint64_t bytes_sent() const noexcept { return group_.traffic.bytes_sent(); }
+    std::uint64_t bytes_sent() const noexcept { return group_.watch.traffic.bytes_sent(); }
 
     /// The end, for who wants to know how it went: the destructor says nothing. Throws plait::error if the group has
     /// failed or does so before all ranks come to their end. Nothing else may be called after.
     void end()
     {
         if (ended_) { return; }
-        group_.leave();
+        const char* const where = "the end of the communicator";
+        finish(where);
+        group_.leave(where);
         ended_ = true;
         memory_.free();
         group_.free();
