@@ -47,21 +47,4 @@ class error : public std::runtime_error {
     explicit error(std::initializer_list<text_part> what) : error(joined(what)) {}
 };
 
-namespace detail {
-
-/// What the exception being handled says, for quoting in another error.
-inline std::string text_of_current_exception()
-{
-    try {
-        throw;
-    } catch (const error& e) {
-        return std::string(e.what()).substr(std::string_view("plait: ").size());  // the quoting error says it again
-    } catch (const std::exception& e) {
-        return e.what();
-    } catch (...) {
-        return "an exception that is no std::exception";
-    }
-}
-
-}  // namespace detail
 }  // namespace plait

@@ -27,16 +27,17 @@ struct buffer_handle {
 ///
 /// - `rank()`, `size()`: this rank, in [0, size), and the number of ranks, at least 1.
 /// - `barrier(where)`: waits for all ranks; what any rank wrote before, every rank sees after.
-/// - `wait(ready, where)`: waits until ready() is true, which reads memory that peers write (std::atomic_ref, acquire).
 /// - `exchange(record, bytes, where)`: publishes this rank's record, waits for all ranks and returns the addresses of
 ///   all records, by rank. Costs one barrier.
 /// - `handle_of(p, bytes)`: names this rank's buffer for peers. `resolve(rank, h)`: where this rank finds the buffer
 ///   that `rank` named `h`.
-/// - `shares(rank)`: whether this rank can touch that rank's memory; if not, `resolve` gives null.
 /// - `allocate(bytes)`, `deallocate(p, bytes)`: memory that peers can touch, aligned to 64 bytes; 0 bytes have an
 ///   address too. A fabric may make `allocate` a meeting: call it on all ranks in the same order. `deallocate` never
 ///   waits, so that it can run while a failed rank unwinds.
 /// - `symmetric<T>(n)`: such memory for `n` values of T, zeroed, owned by the result; converts to std::span<T>.
+/// - `wait(ready, where)`: waits until `ready()`, a cheap bool callable such as an acquire load of a counter in symmetric
+///   memory, returns true; a condition that holds already is not waited for. Not a meeting.
+/// - `shares(rank)`: whether this rank can touch the symmetric memory of that one, as it always can its own.
 /// - `fail(what)`: marks the group failed, see below.
 /// - `set_deadline(d)`, `deadline()`: the longest wait of this rank; 0 is no limit.
 ///
@@ -46,11 +47,11 @@ struct buffer_handle {
 /// Failure: after `fail` every rank that waits, or comes to wait, throws plait::error "rank R failed: what" with the
 /// FIRST rank that failed. Later failures change nothing; a meeting to which all have come before is not undone. A wait
 /// that lasts longer than the deadline fails the group with a text that names the waiting rank, the stage and the ranks
-/// that had not arrived. A failed group stays failed.
+/// that had not arrived (of a `wait`, only the rank and the stage). A failed group stays failed.
 template <class C>
 concept communicator = requires(C& comm, const C& view, void* memory, const void* record, std::size_t count, int rank,
                                 const char* where, buffer_handle handle, std::string_view what,
-                                std::chrono::nanoseconds limit)
+                                std::chrono::nanoseconds limit, bool (*ready)())
 {
     {
         view.rank()
@@ -59,10 +60,6 @@ concept communicator = requires(C& comm, const C& view, void* memory, const void
         view.size()
         } -> std::same_as<int>;
     comm.barrier(where);
-    comm.wait([] { return true; }, where);
-    {
-        view.shares(rank)
-        } -> std::same_as<bool>;
     {
         comm.exchange(record, count, where)
         } -> std::same_as<std::span<const void* const>>;
@@ -80,6 +77,10 @@ concept communicator = requires(C& comm, const C& view, void* memory, const void
     }
     noexcept;
     requires std::convertible_to<decltype(comm.template symmetric<float>(count))&, std::span<float>>;
+    comm.wait(ready, where);
+    {
+        view.shares(rank)
+        } -> std::same_as<bool>;
     comm.fail(what);
     comm.set_deadline(limit);
     {

@@ -111,14 +111,16 @@ class thread_communicator {
     /// Waits for all ranks. Throws plait::error if the group fails.
     void barrier(const char* where) { group_.meeting_.meet(rank_, where); }
 
-    /// Waits until ready() gives true, which looks at memory that other ranks write.
+    /// Waits until `ready()`. Throws plait::error if the group fails before.
     template <class Ready>
-    void wait(Ready&& ready, const char* where)
+    void wait(Ready ready, const char* where)
     {
         group_.meeting_.wait(rank_, ready, where);
     }
-    /// Threads reach all memory of their process.
+
+    /// Ranks that are threads touch each other's memory.
     bool shares(int /*rank*/) const noexcept { return true; }
+
     /// This rank's end of the link between the ranks, which counts what programs move.
     link_end& wire() noexcept { return wire_; }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <plait/core/error.hpp>
+#include <plait/fabric/poll.hpp>
 #include <plait/fabric/spin.hpp>
 
 #include <algorithm>
@@ -21,15 +22,6 @@ namespace plait::detail {
 
 /// Keeps data of different ranks apart. Two cache lines of 64 bytes, because they are prefetched in pairs.
 inline constexpr std::size_t separation = 128;
-
-/// "60 s", "50 ms" or "1500 ns".
-inline std::string text_of(std::chrono::nanoseconds d)
-{
-    using namespace std::chrono_literals;
-    if (d % 1s == 0ns) { return joined({d / 1s, " s"}); }
-    if (d % 1ms == 0ns) { return joined({d / 1ms, " ms"}); }
-    return joined({d.count(), " ns"});
-}
 
 /// `size` ranks meet here any number of times. One word counts all arrivals since the start, so that it needs no reset:
 /// meeting k is complete when the word reaches k * size. A failure sets its top bit, which ends every wait.
@@ -72,22 +64,17 @@ class rendezvous {
         if ((arrivals_.load(std::memory_order_acquire) & ~failed_bit) < complete) { throw error(failure_); }
     }
 
-    /// Waits until ready() gives true: a look at memory that another rank writes. Throws plait::error if the group fails
-    /// before; no meeting.
+    /// Waits until `ready()`. Throws plait::error if it does not hold yet and the group has failed or fails before.
     template <class Ready>
-    void wait(int rank, Ready&& ready, const char* where)
+    void wait(int rank, Ready ready, const char* where)
     {
-        using namespace std::chrono_literals;
-        seat& mine = at(rank);
-        if (mine.waits.outlasts([&] { return ready() || failed(); })) { return finish_wait(ready); }
-        const auto start = std::chrono::steady_clock::now();
-        while (!ready() && !failed()) {
-            std::this_thread::sleep_for(20us);
-            if (mine.deadline != 0ns && std::chrono::steady_clock::now() - start > mine.deadline && !ready()) {
-                fail(rank, joined({"waited ", text_of(mine.deadline), " at '", where, "' for another rank's chunk"}));
-            }
-        }
-        finish_wait(ready);
+        const std::chrono::nanoseconds limit = deadline(rank);
+        const auto look = [&] {
+            if (failed()) { throw error(failure_); }
+        };
+        if (polled(at(rank).waits, limit, ready, look)) { return; }
+        fail(rank, joined({"waited ", text_of(limit), " at '", where, "'"}));
+        throw error(failure_);
     }
 
     /// Marks the group failed and ends all waits. Only the first call has an effect.
@@ -118,12 +105,6 @@ class rendezvous {
         std::chrono::nanoseconds deadline{};
         patience waits;
     };
-
-    template <class Ready>
-    void finish_wait(Ready&& ready)
-    {
-        if (!ready()) { throw error(failure_); }
-    }
 
     seat& at(int rank) noexcept { return seats_[static_cast<std::size_t>(rank)]; }
     const seat& at(int rank) const noexcept { return seats_[static_cast<std::size_t>(rank)]; }

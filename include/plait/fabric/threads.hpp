@@ -4,18 +4,16 @@
 #include <plait/core/error.hpp>
 #include <plait/fabric/communicator.hpp>
 #include <plait/fabric/group.hpp>
+#include <plait/fabric/thrown.hpp>
 
 #include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <exception>
-#include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
-namespace plait {
-namespace threads {
+namespace plait::threads {
 
 /// Calls `f(comm)` once per rank, at the same time, with each rank's thread_communicator; rank 0 runs on the calling
 /// thread. Returns when all ranks have. `n` may exceed the number of cores.
@@ -60,5 +58,4 @@ void run(int n, F&& f, std::chrono::nanoseconds deadline = default_deadline, con
     }
 }
 
-}  // namespace threads
-}  // namespace plait
+}  // namespace plait::threads

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <plait/fabric/symmetric_buffer.hpp>
+#include <plait/fabric/thrown.hpp>
 #include <plait/run/agreement.hpp>
 #include <plait/run/bind.hpp>
 #include <plait/run/pipeline.hpp>
