@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -209,6 +210,7 @@ TEST_CASE_TEMPLATE("products of all small sizes", T, float, double, f16, bf16)
         for (const std::size_t n : sizes) {
             for (const std::size_t k : sizes) {
                 ++turn;
+                if (m * n * k > 64UL * 64 * 64 && (m != n || n != k)) { continue; }  // time
                 check<T, T>(m, n, k, layouts[turn % 5], layouts[turn / 5 % 5], layouts[turn / 25 % 5]);
             }
         }

@@ -70,13 +70,20 @@ class gemm_run {
     }
 
   private:
+    /// Whether b need not be packed: its rows are those of a panel already, and they are read a few times only or stay
+    /// in the first cache anyway.
+    bool reads_in_place(std::size_t height, std::size_t width, std::size_t depth) const
+    {
+        const bool is_small = depth * width * sizeof(S) <= std::size_t{32} << 10U;
+        return std::is_same_v<S, T> && b_.column == 1 && (is_small || height <= 2 * std::size_t{rows});
+    }
+
     /// `to` = height rows of a from row i on, times width columns of b from column j on.
     void add_up(std::size_t i, std::size_t height, std::size_t j, std::size_t width, matrix_view<S> to) const
     {
         for (std::size_t p = 0; p < k_; p += gemm_deep) {
             const std::size_t depth = std::min(gemm_deep, k_ - p);
-            // Rows that follow each other in memory need no packing when they are read once or twice only.
-            const bool in_place = std::is_same_v<S, T> && b_.column == 1 && height <= 2 * std::size_t{rows};
+            const bool in_place = reads_in_place(height, width, depth);
             const std::size_t from = in_place ? width / columns * columns : 0;  // what is packed begins here
             for (std::size_t w = from; w < width; w += columns) {
                 const int used = static_cast<int>(std::min<std::size_t>(columns, width - w));
@@ -151,7 +158,7 @@ class gemm_run {
             const S* from = sums.from(i, 0).data;
             if (to.column == 1) {
                 Out* out = to.from(i, 0).data;
-                for (std::size_t j = 0; j < width; ++j) { out[j] = static_cast<Out>(from[j]); }
+                Tile::narrow(from, out, width);
             } else {
                 for (std::size_t j = 0; j < width; ++j) { to.at(i, j) = static_cast<Out>(from[j]); }
             }

@@ -16,7 +16,6 @@ void transpose(matrix_view<const T> from, int rows, std::size_t k, S* to)
     const T* line = from.data;
     if (rows == Group && from.column == 1) {  // so that the innermost loop is unrolled
         for (std::size_t p = 0; p < k; ++p, ++line, to += Width) {
-#pragma GCC unroll 16
             for (int r = 0; r < Group; ++r) { to[r] = static_cast<S>(line[r * from.row]); }
         }
         return;

@@ -47,9 +47,7 @@ struct portable_tile {
             for (int j = 0; j < width; ++j) { sum[r][j] = first ? S{0} : c[r * c_row + j]; }
         }
         for (std::size_t p = 0; p < k; ++p, a += rows, b += b_row) {
-#pragma GCC unroll 6
             for (int r = 0; r < rows; ++r) {
-#pragma GCC unroll 8
                 for (int j = 0; j < width; ++j) { sum[r][j] = link(a[r], b[j], sum[r][j]); }
             }
         }
@@ -63,6 +61,13 @@ struct portable_tile {
     static void widen(const T* from, S* to, std::size_t n)
     {
         for (std::size_t i = 0; i < n; ++i) { to[i] = static_cast<S>(from[i]); }
+    }
+
+    /// to[i] = from[i], rounded to the type that is stored.
+    template <class S, class Out>
+    static void narrow(const S* from, Out* to, std::size_t n)
+    {
+        for (std::size_t i = 0; i < n; ++i) { to[i] = static_cast<Out>(from[i]); }
     }
 };
 

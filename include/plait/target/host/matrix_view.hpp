@@ -1,6 +1,7 @@
 // A matrix in someone else's memory: a pointer and two strides.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <type_traits>
 
@@ -28,8 +29,9 @@ struct matrix_view {
     [[nodiscard]] matrix_view transposed() const { return {data, column, row}; }
 
     /// What can be written can also be read.
-    operator matrix_view<const T>() const  // NOLINT(google-explicit-constructor)
+    template <std::same_as<const T> Const>
         requires(!std::is_const_v<T>)
+    operator matrix_view<Const>() const  // NOLINT(google-explicit-constructor)
     {
         return {data, row, column};
     }
