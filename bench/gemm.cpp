@@ -93,15 +93,16 @@ void products(const bench::options& o, const shape& s, int rounds)
     std::printf("%*s%5.0f%%\n", against ? 2 : 46, "", 100 * times[0].spread);
     std::fflush(stdout);
     for (std::size_t i = 0; i < times.size(); ++i) {
-        bench::write(o, {.workload = "gemm " + name,
-                         .schedule = all[i].name,
-                         .fabric = "none",
-                         .dtype = type,
-                         .n = static_cast<std::int64_t>(s.m * s.n * s.k),
-                         .ranks = 1,
-                         .seconds = times[i].seconds,
-                         .ratio_to_baseline = against ? std::optional(times[2].seconds / times[i].seconds) : std::nullopt,
-                         .spread = times[i].spread});
+        bench::write(o,
+                     {.workload = "gemm " + name,
+                      .schedule = all[i].name,
+                      .fabric = "none",
+                      .dtype = type,
+                      .n = static_cast<std::int64_t>(s.m * s.n * s.k),
+                      .ranks = 1,
+                      .seconds = times[i].seconds,
+                      .ratio_to_baseline = against ? std::optional(times[2].seconds / times[i].seconds) : std::nullopt,
+                      .spread = times[i].spread});
     }
 }
 
@@ -114,8 +115,8 @@ void run(const bench::options& o)
         "%s.\nRatios above 1: faster than OpenBLAS called directly.\n\n%-14s %-5s %11s %11s %11s %9s %9s %7s\n",
         rounds, kinds[static_cast<int>(host::own::best())], PLAIT_HAS_OPENBLAS ? "on" : "off", "m x n x k", "", "own",
         "host::gemm", "OpenBLAS", "own/", "gemm/", "spread");
-    const std::vector<shape> shapes{{512, 768, 768}, {512, 1024, 1024}, {512, 3072, 768},
-                                    {512, 768, 3072}, {64, 64, 64},     {1, 768, 768}};
+    const std::vector<shape> shapes{{512, 768, 768},  {512, 1024, 1024}, {512, 3072, 768},
+                                    {512, 768, 3072}, {64, 64, 64},      {1, 768, 768}};
     for (const shape& s : shapes) {
         if (o.quick && s.m * s.n * s.k > std::size_t{600} << 20U) { continue; }
         products<float>(o, s, rounds);

@@ -6,14 +6,14 @@
 #include <plait/target/host/gemm_scratch.hpp>
 #include <plait/target/host/matrix_view.hpp>
 
-#include <algorithm>
+#include <concepts>
 #include <cstddef>
 
 namespace plait::host {
 
 /// Whether products of T are OpenBLAS's: those of float and double where it is there, others are plait's own.
 template <gemm_element T>
-inline constexpr bool gemm_by_blas = PLAIT_HAS_OPENBLAS && std::same_as<T, gemm_sum_t<T>>;
+inline constexpr bool gemm_by_blas = PLAIT_HAS_OPENBLAS != 0 && std::same_as<T, gemm_sum_t<T>>;
 
 /// The most that a product takes of its scratch, in bytes. It grows with the matrices up to a few megabytes only.
 template <gemm_element T>

@@ -1,8 +1,11 @@
 // The matrix product of OpenBLAS, where PLAIT_HAS_OPENBLAS is 1 (CMake's target plait::openblas sees to that; one
 // program must be compiled with one value throughout).
 //
-// Bits: OpenBLAS chooses its kernels and how it divides the work by the sizes of the matrices, so a product computed in
-// parts can differ from the whole in the last bits, as can products on different processors. See tests/target.
+// Bits: OpenBLAS chooses its kernels and how it divides sums by the sizes of the matrices and the processor, so a
+// product computed in parts can differ from the whole in the last bits. Of version 0.3.21: its AVX-512 kernels sum
+// products of up to a million steps (m * n * k) in one chain and others in blocks of k, and parts of a product on one
+// side of that limit were equal; its float kernels for AVX2 (Haswell, Zen) differ by where an element is in the matrix,
+// in a few of a hundred elements. Where parts must equal the whole, call own::gemm.
 //
 // Threads: each rank computes its own products, so on its first use here OpenBLAS is told to use one thread, in the
 // whole process, unless the environment has OPENBLAS_NUM_THREADS or OMP_NUM_THREADS.
@@ -21,6 +24,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <concepts>
 #include <cstddef>
 #include <cstdlib>
 
@@ -112,9 +116,7 @@ void blas_in_blocks(std::size_t m, std::size_t n, std::size_t k, matrix_view<con
                               {CblasNoTrans, stride}, p == 0 ? S{0} : S{1}, sums, stride);
             }
             for (std::size_t r = 0; r < height; ++r) {
-                for (std::size_t s = 0; s < width; ++s) {
-                    c.at(i + r, j + s) = static_cast<Out>(sums[r * width + s]);
-                }
+                for (std::size_t s = 0; s < width; ++s) { c.at(i + r, j + s) = static_cast<Out>(sums[r * width + s]); }
             }
         }
     }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <type_traits>
 
 namespace plait::host {
 
@@ -22,6 +23,11 @@ inline constexpr std::size_t gemm_high = 192;
 inline constexpr std::size_t gemm_wide = 1536;
 inline constexpr std::size_t gemm_tall = 4 * gemm_high;
 inline constexpr std::size_t gemm_wide_sums = 768;
+
+// A product of so few rows only reads b, in place: so many rows of it at a time, all along, as the processor foresees
+// few streams, and those the better the longer they are.
+inline constexpr std::size_t gemm_thin = 4;
+inline constexpr std::size_t gemm_shallow = 8;
 
 /// The largest tile of any processor, by which the scratch is measured.
 inline constexpr std::size_t gemm_most_rows = 12;
@@ -58,8 +64,8 @@ class gemm_run {
         } else {
             for (std::size_t j = 0; j < n_; j += gemm_wide_sums) {
                 const std::size_t width = std::min(gemm_wide_sums, n_ - j);
-                const matrix_view<S> sums{
-                    blocks_.sums, static_cast<std::ptrdiff_t>(gemm_round_up(width, gemm_most_columns)), 1};
+                const matrix_view<S> sums{blocks_.sums,
+                                          static_cast<std::ptrdiff_t>(gemm_round_up(width, gemm_most_columns)), 1};
                 for (std::size_t i = 0; i < m_; i += gemm_tall) {
                     const std::size_t height = std::min(gemm_tall, m_ - i);
                     add_up(i, height, j, width, sums);
@@ -81,8 +87,10 @@ class gemm_run {
     /// `to` = height rows of a from row i on, times width columns of b from column j on.
     void add_up(std::size_t i, std::size_t height, std::size_t j, std::size_t width, matrix_view<S> to) const
     {
-        for (std::size_t p = 0; p < k_; p += gemm_deep) {
-            const std::size_t depth = std::min(gemm_deep, k_ - p);
+        const std::size_t deep =
+            height <= gemm_thin && std::is_same_v<S, T> && b_.column == 1 ? gemm_shallow : gemm_deep;
+        for (std::size_t p = 0; p < k_; p += deep) {
+            const std::size_t depth = std::min(deep, k_ - p);
             const bool in_place = reads_in_place(height, width, depth);
             const std::size_t from = in_place ? width / columns * columns : 0;  // what is packed begins here
             for (std::size_t w = from; w < width; w += columns) {

@@ -7,6 +7,10 @@
 #include <concepts>
 #include <cstddef>
 
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
 namespace plait::host::detail {
 
 /// to[p * Width + r] = element (r, p), of `rows` rows (at most Group) of k elements.
@@ -14,8 +18,8 @@ template <int Width, int Group, class S, class T>
 void transpose(matrix_view<const T> from, int rows, std::size_t k, S* to)
 {
     const T* line = from.data;
-    if (rows == Group && from.column == 1) {  // so that the innermost loop is unrolled
-        for (std::size_t p = 0; p < k; ++p, ++line, to += Width) {
+    if (rows == Group) {  // so that the innermost loop is unrolled
+        for (std::size_t p = 0; p < k; ++p, line += from.column, to += Width) {
             for (int r = 0; r < Group; ++r) { to[r] = static_cast<S>(line[r * from.row]); }
         }
         return;
@@ -24,6 +28,37 @@ void transpose(matrix_view<const T> from, int rows, std::size_t k, S* to)
         for (int r = 0; r < rows; ++r) { to[r] = static_cast<S>(line[r * from.row]); }
     }
 }
+
+#if defined(__SSE2__)
+/// The same of four rows of floats that lie in order, in squares of four.
+template <int Width>
+void transpose_four(matrix_view<const float> from, std::size_t k, float* to)
+{
+    std::size_t p = 0;
+    for (; p + 4 <= k; p += 4, to += 4 * Width) {
+        const float* part = from.data + p;
+        __m128 a = _mm_loadu_ps(part), b = _mm_loadu_ps(part + from.row);
+        __m128 c = _mm_loadu_ps(part + 2 * from.row), d = _mm_loadu_ps(part + 3 * from.row);
+        _MM_TRANSPOSE4_PS(a, b, c, d);
+        _mm_storeu_ps(to, a);
+        _mm_storeu_ps(to + Width, b);
+        _mm_storeu_ps(to + 2 * Width, c);
+        _mm_storeu_ps(to + 3 * Width, d);
+    }
+    transpose<Width, 4>(from.from(0, p), 4, k - p, to);
+}
+
+template <int Width, int Group>
+void transpose(matrix_view<const float> from, int rows, std::size_t k, float* to)
+{
+    int r = 0;
+    for (; from.column == 1 && r + 4 <= rows; r += 4) {
+        transpose_four<Width>(from.from(static_cast<std::size_t>(r), 0), k, to + r);
+    }
+    if (r == 0) { return transpose<Width, Group, float, float>(from, rows, k, to); }
+    if (r < rows) { transpose<Width, Group % 4>(from.from(static_cast<std::size_t>(r), 0), rows - r, k, to + r); }
+}
+#endif
 
 /// Packs `used` rows of `from` (at most Width) of k elements each: to[p * Width + r] is element (r, p), and 0 in the
 /// rows from `used` on. Rows of a are packed as they are, columns of b transposed.
