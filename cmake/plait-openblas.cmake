@@ -16,8 +16,8 @@ function(plait_add_openblas RESULT ERROR)
         find_library(PLAIT_OPENBLAS_LIBRARY NAMES openblas openblasp PATH_SUFFIXES openblas openblas-pthread
                      DOC "OpenBLAS")
         mark_as_advanced(PLAIT_OPENBLAS_INCLUDE PLAIT_OPENBLAS_LIBRARY)
-        if(PLAIT_OPENBLAS_INCLUDE AND PLAIT_OPENBLAS_LIBRARY)
-            # Other libraries have a cblas.h as well.
+        # What was found once may be gone; and other libraries have a cblas.h as well.
+        if(EXISTS "${PLAIT_OPENBLAS_INCLUDE}/cblas.h" AND EXISTS "${PLAIT_OPENBLAS_LIBRARY}")
             file(STRINGS ${PLAIT_OPENBLAS_INCLUDE}/cblas.h found REGEX openblas_set_num_threads)
         endif()
     endif()
