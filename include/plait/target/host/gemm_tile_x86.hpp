@@ -1,0 +1,211 @@
+// The innermost part of a matrix product for x86 processors with AVX2 or AVX-512. Both give the same bits.
+#pragma once
+
+#include <plait/target/host/gemm_tile.hpp>
+
+#if defined(__x86_64__)
+#define PLAIT_GEMM_X86 1
+
+#include <plait/core/bf16.hpp>
+#include <plait/core/f16.hpp>
+
+#include <cpuid.h>
+#include <immintrin.h>
+
+#include <type_traits>
+
+#if defined(__CUDACC__)
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 1675  // GCC's pragmas, which nvcc does not know and hands on
+#endif
+
+namespace plait::host::detail {
+
+// The few instructions that tiles are made of, for both sizes of number. Written as intrinsics, because whether a
+// compiler makes an fma of a product and a sum depends on its flags, and the bits must not.
+
+template <class S>
+struct ymm;
+template <>
+struct ymm<float> {
+    using type = __m256;
+    [[gnu::always_inline, gnu::target("avx2,fma")]] static __m256 load(const float* p) { return _mm256_loadu_ps(p); }
+    [[gnu::always_inline, gnu::target("avx2,fma")]] static void store(float* p, __m256 v) { _mm256_storeu_ps(p, v); }
+    [[gnu::always_inline, gnu::target("avx2,fma")]] static __m256 all(float x) { return _mm256_set1_ps(x); }
+    [[gnu::always_inline, gnu::target("avx2,fma")]] static __m256 link(__m256 a, __m256 b, __m256 sum)
+    {
+        return _mm256_fmadd_ps(a, b, sum);
+    }
+};
+template <>
+struct ymm<double> {
+    using type = __m256d;
+    [[gnu::always_inline, gnu::target("avx2,fma")]] static __m256d load(const double* p) { return _mm256_loadu_pd(p); }
+    [[gnu::always_inline, gnu::target("avx2,fma")]] static void store(double* p, __m256d v) { _mm256_storeu_pd(p, v); }
+    [[gnu::always_inline, gnu::target("avx2,fma")]] static __m256d all(double x) { return _mm256_set1_pd(x); }
+    [[gnu::always_inline, gnu::target("avx2,fma")]] static __m256d link(__m256d a, __m256d b, __m256d sum)
+    {
+        return _mm256_fmadd_pd(a, b, sum);
+    }
+};
+
+template <class S>
+struct zmm;
+template <>
+struct zmm<float> {
+    using type = __m512;
+    [[gnu::always_inline, gnu::target("avx512f")]] static __m512 load(const float* p) { return _mm512_loadu_ps(p); }
+    [[gnu::always_inline, gnu::target("avx512f")]] static void store(float* p, __m512 v) { _mm512_storeu_ps(p, v); }
+    [[gnu::always_inline, gnu::target("avx512f")]] static __m512 all(float x) { return _mm512_set1_ps(x); }
+    [[gnu::always_inline, gnu::target("avx512f")]] static __m512 link(__m512 a, __m512 b, __m512 sum)
+    {
+        return _mm512_fmadd_ps(a, b, sum);
+    }
+};
+template <>
+struct zmm<double> {
+    using type = __m512d;
+    [[gnu::always_inline, gnu::target("avx512f")]] static __m512d load(const double* p) { return _mm512_loadu_pd(p); }
+    [[gnu::always_inline, gnu::target("avx512f")]] static void store(double* p, __m512d v) { _mm512_storeu_pd(p, v); }
+    [[gnu::always_inline, gnu::target("avx512f")]] static __m512d all(double x) { return _mm512_set1_pd(x); }
+    [[gnu::always_inline, gnu::target("avx512f")]] static __m512d link(__m512d a, __m512d b, __m512d sum)
+    {
+        return _mm512_fmadd_pd(a, b, sum);
+    }
+};
+
+/// AVX2 and FMA: 16 registers, of which 12 hold the sums of a tile.
+struct avx2_tile {
+    static constexpr int rows = 6;
+    template <class S>
+    static constexpr int columns = 64 / static_cast<int>(sizeof(S));
+    static constexpr int height(int used) { return used == 1 ? 1 : rows; }
+
+    static bool supported()
+    {
+        unsigned a = 0, b = 0, c = 0, d = 0;  // clang 16 has no name for f16c
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __get_cpuid(1, &a, &b, &c, &d) != 0 &&
+               (c & bit_F16C) != 0;
+    }
+
+    template <int Height, class S>
+    [[gnu::target("avx2,fma")]] static void multiply(std::size_t k, const S* a, const S* b, std::ptrdiff_t b_row, S* c,
+                                                     std::ptrdiff_t c_row, bool first)
+    {
+        using v = ymm<S>;
+        constexpr int half = columns<S> / 2;
+        typename v::type sum[Height][2];
+#pragma GCC unroll 16
+        for (int r = 0; r < Height; ++r) {
+            sum[r][0] = first ? v::all(S{0}) : v::load(c + r * c_row);
+            sum[r][1] = first ? v::all(S{0}) : v::load(c + r * c_row + half);
+        }
+        for (std::size_t p = 0; p < k; ++p, a += rows, b += b_row) {
+            const typename v::type left = v::load(b);
+            const typename v::type right = v::load(b + half);
+#pragma GCC unroll 16
+            for (int r = 0; r < Height; ++r) {
+                const typename v::type of_row = v::all(a[r]);
+                sum[r][0] = v::link(of_row, left, sum[r][0]);
+                sum[r][1] = v::link(of_row, right, sum[r][1]);
+            }
+        }
+#pragma GCC unroll 16
+        for (int r = 0; r < Height; ++r) {
+            v::store(c + r * c_row, sum[r][0]);
+            v::store(c + r * c_row + half, sum[r][1]);
+        }
+    }
+
+    /// The same bits as the portable one, 8 elements at a time.
+    template <class S, class T>
+    [[gnu::target("avx2,f16c")]] static void widen(const T* from, S* to, std::size_t n)
+    {
+        std::size_t i = 0;
+        if constexpr (!std::is_same_v<S, T>) {
+            for (; i + 8 <= n; i += 8) {
+                const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
+                if constexpr (std::is_same_v<T, f16>) {
+                    _mm256_storeu_ps(to + i, _mm256_cvtph_ps(bits));
+                } else {
+                    const __m256i upper = _mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16);
+                    _mm256_storeu_ps(to + i, _mm256_castsi256_ps(upper));
+                }
+            }
+        }
+        for (; i < n; ++i) { to[i] = static_cast<S>(from[i]); }
+    }
+
+    /// The same bits as the portable one, 8 elements at a time.
+    template <class S, class Out>
+    [[gnu::target("avx2,f16c")]] static void narrow(const S* from, Out* to, std::size_t n)
+    {
+        std::size_t i = 0;
+        for (; i + 8 <= n; i += 8) {
+            if constexpr (std::is_same_v<Out, f16>) {
+                const __m128i bits = _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT);
+                _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), bits);
+            } else {
+                for (std::size_t j = i; j < i + 8; ++j) { to[j] = static_cast<Out>(from[j]); }
+            }
+        }
+        for (; i < n; ++i) { to[i] = static_cast<Out>(from[i]); }
+    }
+};
+
+/// AVX-512: 32 registers, of which 24 hold the sums of a tile.
+struct avx512_tile {
+    static constexpr int rows = 12;
+    template <class S>
+    static constexpr int columns = 128 / static_cast<int>(sizeof(S));
+    static constexpr int height(int used) { return used == 1 ? 1 : used <= 4 ? 4 : used <= 8 ? 8 : rows; }
+
+    static bool supported() { return avx2_tile::supported() && __builtin_cpu_supports("avx512f"); }
+
+    template <int Height, class S>
+    [[gnu::target("avx512f")]] static void multiply(std::size_t k, const S* a, const S* b, std::ptrdiff_t b_row, S* c,
+                                                    std::ptrdiff_t c_row, bool first)
+    {
+        using v = zmm<S>;
+        constexpr int half = columns<S> / 2;
+        typename v::type sum[Height][2];
+#pragma GCC unroll 16
+        for (int r = 0; r < Height; ++r) {
+            sum[r][0] = first ? v::all(S{0}) : v::load(c + r * c_row);
+            sum[r][1] = first ? v::all(S{0}) : v::load(c + r * c_row + half);
+        }
+        for (std::size_t p = 0; p < k; ++p, a += rows, b += b_row) {
+            const typename v::type left = v::load(b);
+            const typename v::type right = v::load(b + half);
+#pragma GCC unroll 16
+            for (int r = 0; r < Height; ++r) {
+                const typename v::type of_row = v::all(a[r]);
+                sum[r][0] = v::link(of_row, left, sum[r][0]);
+                sum[r][1] = v::link(of_row, right, sum[r][1]);
+            }
+        }
+#pragma GCC unroll 16
+        for (int r = 0; r < Height; ++r) {
+            v::store(c + r * c_row, sum[r][0]);
+            v::store(c + r * c_row + half, sum[r][1]);
+        }
+    }
+
+    template <class S, class T>
+    static void widen(const T* from, S* to, std::size_t n)
+    {
+        avx2_tile::widen(from, to, n);
+    }
+    template <class S, class Out>
+    static void narrow(const S* from, Out* to, std::size_t n)
+    {
+        avx2_tile::narrow(from, to, n);
+    }
+};
+
+}  // namespace plait::host::detail
+
+#if defined(__CUDACC__)
+#pragma nv_diagnostic pop
+#endif
+#endif
