@@ -19,13 +19,13 @@ template <class T, class Term>
 T sum_of(std::size_t n, Term term)
 {
     constexpr std::size_t lanes = 16;
+    const std::size_t whole = n - n % lanes;
     T lane[lanes] = {};
-    std::size_t i = 0;
-    for (; i + lanes <= n; i += lanes) {
+    for (std::size_t i = 0; i < whole; i += lanes) {
         for (std::size_t l = 0; l < lanes; ++l) { lane[l] += term(i + l); }
     }
     T sum{};
-    for (; i < n; ++i) { sum += term(i); }
+    for (std::size_t i = whole; i < n; ++i) { sum += term(i); }
     for (const T& part : lane) { sum += part; }
     return sum;
 }
@@ -35,13 +35,13 @@ template <class T>
 T largest_of(std::size_t n, const T* x)
 {
     constexpr std::size_t lanes = 16;
+    const std::size_t whole = n - n % lanes;
     T lane[lanes];
     std::fill(lane, lane + lanes, x[0]);
-    std::size_t i = 0;
-    for (; i + lanes <= n; i += lanes) {
+    for (std::size_t i = 0; i < whole; i += lanes) {
         for (std::size_t l = 0; l < lanes; ++l) { lane[l] = x[i + l] > lane[l] ? x[i + l] : lane[l]; }
     }
-    for (; i < n; ++i) { lane[0] = x[i] > lane[0] ? x[i] : lane[0]; }
+    for (std::size_t i = whole; i < n; ++i) { lane[0] = x[i] > lane[0] ? x[i] : lane[0]; }
     return *std::max_element(lane, lane + lanes);
 }
 
