@@ -38,7 +38,7 @@ struct execution {
 
 struct outcome {
     std::vector<double> losses;  ///< of each step's batch, before the step, in nats per byte
-    double train = 0;            ///< their mean since the report before the last
+    double train = 0;            ///< their mean since the last report but one
     double held_out = 0;         ///< nats per byte
     double seconds = 0;
 };
@@ -108,7 +108,7 @@ class training_rank {
             optimizer_.step(gradient_, parameters_, learning_rate(settings_, step));
 
             const bool last = ++step == stop;
-            if (step % report_every == 0 || last) {
+            if (last || (how_.report_to != nullptr && step % report_every == 0)) {
                 double sum = 0;
                 for (std::size_t i = reported; i < result.losses.size(); ++i) { sum += result.losses[i]; }
                 result.train = sum / static_cast<double>(result.losses.size() - reported);
