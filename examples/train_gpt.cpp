@@ -52,15 +52,15 @@ std::string text_to_learn(const options& chosen)
 void show_plan(const options& chosen, const checkpoint& state, const demo::corpus& text)
 {
     const training_settings& s = state.settings;
-    std::printf("%d ranks (threads) learn to predict every byte of %s, %zu bytes, from up to %zu before it.\n"
-                "Each has a replica of a transformer of %zu layers, width %zu and %zu heads, %zu parameters in all, and\n"
-                "computes the gradient of its share of every batch of %llu windows; plait's %s program (%s) averages\n"
-                "the gradients and takes the step. A tenth of the text is held out; there, one gets to %.3f nats/byte by\n"
-                "counting bytes, and to %.3f by counting pairs of bytes.\n",
-                chosen.ranks, chosen.data ? chosen.data->c_str() : "plait's documentation", text.bytes(),
-                s.shape.context, s.shape.layers, s.shape.width, s.shape.heads, state.parameters.size(),
-                static_cast<unsigned long long>(s.batch), name(s.optimizer).data(), name(chosen.schedule).data(),
-                unigram_loss(text), demo::bigram_loss(text));
+    std::printf(
+        "%d ranks (threads) learn to predict every byte of %s, %zu bytes, from up to %zu before it.\n"
+        "Each has a replica of a transformer of %zu layers, width %zu and %zu heads, %zu parameters in all, and\n"
+        "computes the gradient of its share of every batch of %llu windows; plait's %s program (%s) averages\n"
+        "the gradients and takes the step. A tenth of the text is held out; there, one gets to %.3f nats/byte by\n"
+        "counting bytes, and to %.3f by counting pairs of bytes.\n",
+        chosen.ranks, chosen.data ? chosen.data->c_str() : "plait's documentation", text.bytes(), s.shape.context,
+        s.shape.layers, s.shape.width, s.shape.heads, state.parameters.size(), static_cast<unsigned long long>(s.batch),
+        name(s.optimizer).data(), name(chosen.schedule).data(), unigram_loss(text), demo::bigram_loss(text));
     if (state.step > 0) {
         std::printf("Goes on from %s, after %llu steps.\n", chosen.resume->c_str(),
                     static_cast<unsigned long long>(state.step));
@@ -139,7 +139,8 @@ int main(int argument_count, char** arguments)
         std::fprintf(stderr, "train_gpt: %s\n", problem.what());
         return problem.status;
     } catch (const std::bad_alloc&) {
-        std::fprintf(stderr, "train_gpt: there is not enough memory: a smaller --batch, --context or --width may help\n");
+        std::fprintf(stderr,
+                     "train_gpt: there is not enough memory: a smaller --batch, --context or --width may help\n");
         return 1;
     } catch (const std::exception& problem) {
         std::fprintf(stderr, "train_gpt: %s\n", problem.what());

@@ -82,8 +82,8 @@ void block_backward(const attention_sizes& sizes, const block_places& at, const 
     layer_norm_backward(rows, width, a.middle.data(), p + at.norm_2_gain, a.statistics_2.data(), d_narrow, d,
                         g + at.norm_2_gain, g + at.norm_2_bias);
 
-    linear_backward(rows, width, width, a.mixed.data(), p + at.projection_weight, d, d_narrow,
-                    g + at.projection_weight, g + at.projection_bias, work.scratch);
+    linear_backward(rows, width, width, a.mixed.data(), p + at.projection_weight, d, d_narrow, g + at.projection_weight,
+                    g + at.projection_bias, work.scratch);
     attention_backward(sizes, a.qkv.data(), a.probabilities.data(), d_narrow, work.d_qkv.data(), work.d_attention,
                        work.scratch);
     linear_backward(rows, width, 3 * width, a.norm_1.data(), p + at.attention_weight, work.d_qkv.data(), d_narrow,

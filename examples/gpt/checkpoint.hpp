@@ -139,8 +139,8 @@ inline std::vector<char> read_checkpoint_file(const std::string& path)
 {
     std::error_code problem;
     if (!std::filesystem::is_regular_file(path, problem)) {
-        throw demo::file_failure("cannot read checkpoint '" + path + "': " +
-                                 (problem ? problem.message() : "it is not a regular file"));
+        throw demo::file_failure("cannot read checkpoint '" + path +
+                                 "': " + (problem ? problem.message() : "it is not a regular file"));
     }
     const file_handle in(std::fopen(path.c_str(), "rb"));
     const std::uintmax_t size = std::filesystem::file_size(path, problem);
@@ -163,9 +163,9 @@ inline std::vector<char> checkpoint_to_bytes(const checkpoint& state)
     out.put(detail::checkpoint_magic);
     out.put(detail::checkpoint_version);
     out.put(s.optimizer);
-    for (const std::uint64_t number : {std::uint64_t{s.shape.layers}, std::uint64_t{s.shape.width},
-                                       std::uint64_t{s.shape.heads}, std::uint64_t{s.shape.context}, s.seed, s.batch,
-                                       s.steps, state.step}) {
+    for (const std::uint64_t number :
+         {std::uint64_t{s.shape.layers}, std::uint64_t{s.shape.width}, std::uint64_t{s.shape.heads},
+          std::uint64_t{s.shape.context}, s.seed, s.batch, s.steps, state.step}) {
         out.put(number);
     }
     out.put(s.learning_rate);

@@ -98,8 +98,8 @@ inline std::string to_file(std::string_view flag, std::string_view text)
 
 }  // namespace detail
 
-/// Reads the arguments (without the program's name); of a repeated option the last one counts. Throws failure, status 2,
-/// for an unknown option, a missing value, or a value out of range. Stops at --help.
+/// Reads the arguments (without the program's name); of a repeated option the last one counts. Throws failure, status
+/// 2, for an unknown option, a missing value, or a value out of range. Stops at --help.
 inline options parse_options(std::span<const char* const> arguments)
 {
     using whole = std::uint64_t;
@@ -199,7 +199,8 @@ inline training_settings resumed_settings(const options& chosen, training_settin
 inline void check_steps_left(const options& chosen, const training_settings& settings, std::uint64_t done)
 {
     if (done >= settings.steps) {
-        throw demo::usage_failure("all " + std::to_string(done) + " steps of the checkpoint are done: --steps must be more");
+        throw demo::usage_failure("all " + std::to_string(done) +
+                                  " steps of the checkpoint are done: --steps must be more");
     }
     if (chosen.stop_at > 0 && chosen.stop_at <= done) {
         throw demo::usage_failure("--stop-at must be more than the " + std::to_string(done) + " steps that are done");

@@ -22,8 +22,8 @@ struct matrix_view {
 template <class T>
 using product_scratch = std::vector<T>;
 
-/// c = a b with a (m, k), b (k, n) and c (m, n), which overlaps neither. Sums are taken in an order that does not depend
-/// on m: a row of c has the same bits however many rows are computed with it.
+/// c = a b with a (m, k), b (k, n) and c (m, n), which overlaps neither. Sums are taken in an order that does not
+/// depend on m: a row of c has the same bits however many rows are computed with it.
 template <class T>
 void product(std::size_t m, std::size_t n, std::size_t k, matrix_view<const T> a, matrix_view<const T> b,
              matrix_view<T> c, product_scratch<T>& scratch)

@@ -28,12 +28,12 @@ namespace gpt {
 struct execution {
     int ranks = 2;
     schedule_kind schedule = schedule_kind::fused;
-    std::uint64_t stop_at = 0;                        ///< stop after this step; 0 does all
-    int seconds = 0;                                  ///< stop after so many; 0 is no limit
-    const std::atomic<bool>* interrupted = nullptr;   ///< stop when it becomes true
-    std::optional<std::string> save;                  ///< where checkpoints go
-    std::uint64_t save_every = 0;                     ///< steps; 0 saves at the end alone
-    std::FILE* report_to = nullptr;                   ///< shows progress there
+    std::uint64_t stop_at = 0;                       ///< stop after this step; 0 does all
+    int seconds = 0;                                 ///< stop after so many; 0 is no limit
+    const std::atomic<bool>* interrupted = nullptr;  ///< stop when it becomes true
+    std::optional<std::string> save;                 ///< where checkpoints go
+    std::uint64_t save_every = 0;                    ///< steps; 0 saves at the end alone
+    std::FILE* report_to = nullptr;                  ///< shows progress there
 };
 
 struct outcome {
@@ -76,9 +76,16 @@ inline void draw_batch(const demo::corpus& text, const training_settings& settin
 class training_rank {
   public:
     training_rank(plait::thread_communicator& comm, const demo::corpus& text, const execution& how, checkpoint& state)
-        : comm_(comm), text_(text), how_(how), state_(state), settings_(state.settings), model_(settings_.shape),
-          optimizer_(comm, settings_.optimizer, how.schedule, model_.layout().tensors()), parameters_(state.parameters),
-          gradient_(parameters_.size()), mine_(share_of(settings_.batch, comm))
+        : comm_(comm),
+          text_(text),
+          how_(how),
+          state_(state),
+          settings_(state.settings),
+          model_(settings_.shape),
+          optimizer_(comm, settings_.optimizer, how.schedule, model_.layout().tensors()),
+          parameters_(state.parameters),
+          gradient_(parameters_.size()),
+          mine_(share_of(settings_.batch, comm))
     {
         optimizer_.take_state(state.step, state.mean, state.square);
         const std::size_t count = std::min<std::size_t>(text.held_out_windows(), 64);
@@ -95,7 +102,9 @@ class training_rank {
         const auto start = std::chrono::steady_clock::now();
         const std::uint64_t report_every = std::max<std::uint64_t>(1, settings_.steps / 40);
         std::optional<demo::progress> bar;
-        if (how_.report_to != nullptr && comm_.rank() == 0) { bar.emplace(how_.report_to, static_cast<int>(settings_.steps), 10); }
+        if (how_.report_to != nullptr && comm_.rank() == 0) {
+            bar.emplace(how_.report_to, static_cast<int>(settings_.steps), 10);
+        }
         outcome result;
         std::size_t reported = 0;
         for (std::uint64_t step = state_.step; step < stop;) {
@@ -103,7 +112,8 @@ class training_rank {
             const auto seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
             // Rank 0 alone decides, before this step's meeting, for after this step: all ranks know.
             if (comm_.rank() == 0 && must_stop(seconds)) { stop = step + 1; }
-            result.losses.push_back(mean_over_ranks(loss, static_cast<double>(settings_.batch * settings_.shape.context)));
+            result.losses.push_back(
+                mean_over_ranks(loss, static_cast<double>(settings_.batch * settings_.shape.context)));
             check_finite(result.losses.back(), step);
             optimizer_.step(gradient_, parameters_, learning_rate(settings_, step));
 
@@ -164,8 +174,8 @@ class training_rank {
     static void check_finite(double loss, std::uint64_t step)
     {
         if (std::isfinite(loss)) { return; }
-        throw demo::failure(1, "the loss is no longer a number at step " + std::to_string(step) +
-                                   ": a lower --lr may help");
+        throw demo::failure(
+            1, "the loss is no longer a number at step " + std::to_string(step) + ": a lower --lr may help");
     }
 
     /// Brings the ranks' parts together in the checkpoint, and writes it where one is wanted.

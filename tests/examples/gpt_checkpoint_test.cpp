@@ -129,7 +129,7 @@ TEST_CASE("a checkpoint cut anywhere, or with something after it, is refused")
         const std::string why = refusal(std::span(bytes).first(size));
         CHECK(contains(why, size < 8 ? "is no checkpoint" : "is cut short"));
     }
-    for (const std::size_t more : {1, 8, 1000}) {
+    for (const std::size_t more : {1U, 8U, 1000U}) {
         std::vector<char> longer = bytes;
         longer.resize(bytes.size() + more);
         CHECK(contains(refusal(longer), "checksum"));
@@ -202,7 +202,8 @@ TEST_CASE("files that are no checkpoints are refused, and a place that cannot be
     CHECK(contains(failure_of([&] { gpt::load_checkpoint("/dev/zero"); }), "not a regular file"));
     std::ofstream(folder.file("empty")).flush();
     CHECK(contains(failure_of([&] { gpt::load_checkpoint(folder.file("empty")); }), "is no checkpoint"));
-    std::ofstream(folder.file("text")) << "a text that is longer than a checkpoint's header, but is none of course ...............";
+    std::ofstream(folder.file("text"))
+        << "a text that is longer than a checkpoint's header, but is none of course ...............";
     CHECK(contains(failure_of([&] { gpt::load_checkpoint(folder.file("text")); }), "is no checkpoint"));
 
     const std::string nowhere = folder.file("no/such/folder.gpt");

@@ -67,8 +67,8 @@ TEST_CASE("a product is the sum of products, whatever the strides")
     struct size {
         std::size_t m, n, k;
     };
-    for (const auto [m, n, k] : {size{1, 1, 1}, size{5, 3, 7}, size{4, 32, 9}, size{9, 70, 2}, size{3, 4, 0},
-                                 size{0, 4, 3}}) {
+    for (const auto [m, n, k] :
+         {size{1, 1, 1}, size{5, 3, 7}, size{4, 32, 9}, size{9, 70, 2}, size{3, 4, 0}, size{0, 4, 3}}) {
         const numbers a = random_numbers(m * k, 1);
         const numbers b = random_numbers(k * n, 2);
         for (const bool turned : {false, true}) {
@@ -93,7 +93,7 @@ TEST_CASE("a product is the sum of products, whatever the strides")
 
 TEST_CASE("layer norm: rows have mean 0 and deviation 1; derivatives")
 {
-    for (const std::size_t width : {1, 5, 16, 37}) {
+    for (const std::size_t width : {1U, 5U, 16U, 37U}) {
         constexpr std::size_t rows = 3;
         numbers x = random_numbers(rows * width, 1);
         numbers gain = random_numbers(width, 2);
@@ -200,7 +200,7 @@ TEST_CASE("cross entropy: values, derivatives, and no overflow")
 
 TEST_CASE("attention: rows of probabilities sum to 1 and end at the diagonal; derivatives")
 {
-    for (const std::size_t length : {1, 2, 7, 18}) {
+    for (const std::size_t length : {1U, 2U, 7U, 18U}) {
         const gpt::attention_sizes sizes{2, length, 6, 3};
         numbers qkv = random_numbers(sizes.sequences * length * 3 * sizes.width, 1);
         for (double& value : qkv) { value *= 2; }
@@ -241,7 +241,9 @@ TEST_CASE("the whole model: derivatives by every parameter")
     };
     // Of the embedding, the rows of the bytes in the windows, and one of a byte that is not: 256 take long.
     std::vector<std::uint8_t> bytes = windows;
-    for (bytes.push_back(0); std::find(windows.begin(), windows.end(), bytes.back()) != windows.end();) { ++bytes.back(); }
+    for (bytes.push_back(0); std::find(windows.begin(), windows.end(), bytes.back()) != windows.end();) {
+        ++bytes.back();
+    }
     for (const std::uint8_t byte : bytes) { check(model.layout().bytes + byte * shape.width, shape.width); }
     for (const gpt::tensor_place& tensor : model.layout().tensors().subspan(1)) {
         CAPTURE(tensor.name);
@@ -277,7 +279,7 @@ TEST_CASE("no byte changes what is predicted before it")
         CHECK(std::equal(all.begin(), all.begin() + before, other.begin()));
         CHECK(!std::equal(all.begin() + before, all.begin() + before + gpt::vocabulary, other.begin() + before));
     }
-    for (const std::size_t length : {1, 7, 19}) {  // nor does what follows
+    for (const std::size_t length : {1U, 7U, 19U}) {  // nor does what follows
         const std::vector<float> shorter = logits_of(length);
         CHECK(shorter.size() == length * gpt::vocabulary);
         for (std::size_t i = 0; i < shorter.size(); ++i) { CHECK(shorter[i] == doctest::Approx(all[i]).epsilon(1e-4)); }

@@ -155,7 +155,8 @@ TEST_CASE("a resumed run goes on as if it had not stopped")
 
 TEST_CASE("checkpoints are written on the way, and resume from the file")
 {
-    const std::filesystem::path path = std::filesystem::temp_directory_path() / ("plait-gpt-" + std::to_string(getpid()));
+    const std::filesystem::path path =
+        std::filesystem::temp_directory_path() / ("plait-gpt-" + std::to_string(getpid()));
     const gpt::training_settings s = small_settings();
     const run whole = train(s, {on(2)});
     gpt::execution saving = on(2, 7);
@@ -206,8 +207,9 @@ TEST_CASE("the model writes as many bytes as asked for, the same for the same se
 
 TEST_CASE("options")
 {
-    const gpt::options all = parse({"--data", "d", "--ranks=3", "--schedule", "sliced", "--width", "32", "--heads", "2", "--lr",
-                                    "1e-3", "--optimizer", "lamb", "--save", "s", "--save-every", "5", "--seed=0"});
+    const gpt::options all =
+        parse({"--data", "d", "--ranks=3", "--schedule", "sliced", "--width", "32", "--heads", "2", "--lr", "1e-3",
+               "--optimizer", "lamb", "--save", "s", "--save-every", "5", "--seed=0"});
     CHECK(*all.data == "d");
     CHECK(all.ranks == 3);
     CHECK(all.schedule == schedule_kind::sliced);
@@ -249,11 +251,14 @@ TEST_CASE("options and a checkpoint")
     CHECK(resumed({"--width", "8", "--seed", "1"}) == kept);
     CHECK(resumed({"--steps", "20"}).steps == 20);
     CHECK(resumed({"--batch", "2", "--lr", "1"}).batch == 2);
-    CHECK(failure_of([&] { resumed({"--width", "32"}); }) ==
-          "--width is 8 in the checkpoint and cannot be changed: leave the option out");
+    CHECK(failure_of([&] {
+              resumed({"--width", "32"});
+          }) == "--width is 8 in the checkpoint and cannot be changed: leave the option out");
     CHECK(failure_of([&] { resumed({"--optimizer", "lamb"}); }).find("is adamw") != std::string::npos);
     CHECK(failure_of([&] { gpt::check_steps_left(parse({}), kept, 8); }).empty());
-    CHECK(failure_of([&] { gpt::check_steps_left(parse({}), kept, 9); }).find("--steps must be more") != std::string::npos);
-    CHECK(failure_of([&] { gpt::check_steps_left(parse({"--stop-at", "5"}), kept, 5); }).find("--stop-at") !=
+    CHECK(failure_of([&] { gpt::check_steps_left(parse({}), kept, 9); }).find("--steps must be more") !=
           std::string::npos);
+    CHECK(failure_of([&] {
+              gpt::check_steps_left(parse({"--stop-at", "5"}), kept, 5);
+          }).find("--stop-at") != std::string::npos);
 }
