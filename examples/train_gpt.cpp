@@ -1,6 +1,7 @@
 // Trains a small GPT on any text, data-parallel: forward and backward are written by hand in gpt/, the optimizer is a
 // scheduled plait program. Runs can be stopped, saved, and resumed with another number of ranks.
 #include "gpt/counting.hpp"
+#include "gpt/memory.hpp"
 #include "gpt/options.hpp"
 #include "gpt/train.hpp"
 #include "gpt/write.hpp"
@@ -90,6 +91,7 @@ void run(const options& chosen)
         state.settings = new_settings(chosen);
     }
     check_steps_left(chosen, state.settings, state.step);
+    check_memory(state.settings, chosen.ranks);
     if (chosen.save) { check_can_save(*chosen.save); }
     const demo::corpus text(text_to_learn(chosen), state.settings.shape.context);
     if (!chosen.resume) { state = first_checkpoint(state.settings); }
