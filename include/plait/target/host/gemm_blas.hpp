@@ -2,10 +2,11 @@
 // program must be compiled with one value throughout).
 //
 // Bits: OpenBLAS chooses its kernels and how it divides sums by the sizes of the matrices and the processor, so a
-// product computed in parts can differ from the whole in the last bits. Of version 0.3.21: its AVX-512 kernels sum
-// products of up to a million steps (m * n * k) in one chain and others in blocks of k, and parts of a product on one
-// side of that limit were equal; its float kernels for AVX2 (Haswell, Zen) differ by where an element is in the matrix,
-// in a few of a hundred elements. Where parts must equal the whole, call own::gemm.
+// product computed in parts can differ from the whole in the last bits. Seen with version 0.3.21:
+// with its AVX-512 kernels halves and quarters of large products equal the whole, but single rows of 4 x 768 x 768
+// differ in most elements, and 25 columns at a time of 64 x 100 x 130 in some; with its float kernels for AVX2
+// (Haswell, Zen) parts of every size differ, in a few of a hundred elements or more. Where parts must equal the whole,
+// call own::gemm.
 //
 // Threads: each rank computes its own products, so on its first use here OpenBLAS is told to use one thread, in the
 // whole process, unless the environment has OPENBLAS_NUM_THREADS or OMP_NUM_THREADS.
