@@ -1,24 +1,22 @@
-// Runs any program on threads with buffers of its own, and gives back what it wrote, whole.
+// Runs any program on the ranks of a fabric with buffers of its own, and gives back what it wrote, whole.
 #pragma once
 
 #include "reference/oracle.hpp"
+#include "run/fabric.hpp"
 
-#include <plait/fabric/threads.hpp>
 #include <plait/run/executable.hpp>
 
 #include <doctest/doctest.h>
 
 #include <cstring>
 #include <functional>
-#include <mutex>
+#include <memory>
 #include <random>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace harness {
-
-using bytes = std::vector<std::byte>;
 
 /// A tensor of a program, as it is bound.
 struct tensor_info {
@@ -38,7 +36,7 @@ struct program {
     int groups = 1;
     std::vector<tensor_info> tensors;
     std::vector<std::pair<std::string, plait::dtype>> scalars;
-    std::function<std::unique_ptr<plait::executable<plait::thread_communicator>>(plait::thread_communicator&)> make;
+    std::function<std::unique_ptr<plait::executable<communicator>>(communicator&)> make;
     std::function<std::map<std::string, std::vector<reference::numbers>>(int ranks, const reference::inputs&)> evaluate;
 };
 
@@ -61,9 +59,7 @@ program erased(Program p, std::string name)
         for (int o = 0; o < g.n_outputs; ++o) { t.updated = t.updated || g[g.outputs[o]].args[0] == i; }
         e.tensors.push_back(t);
     }
-    e.make = [p](plait::thread_communicator& comm) {
-        return std::make_unique<plait::executable<plait::thread_communicator>>(p, comm);
-    };
+    e.make = [p](communicator& comm) { return std::make_unique<plait::executable<communicator>>(p, comm); };
     e.evaluate = [p](int ranks, const reference::inputs& given) { return reference::evaluate(p, ranks, given); };
     return e;
 }
@@ -204,11 +200,18 @@ class rank_tensor {
     {
         for (std::size_t i = 0; i < held_.size(); ++i) { store(info_.type, whole[held_[i]], element(i)); }
     }
-    void copy_to(bytes& whole)
+    bytes stored()
+    {
+        bytes all(held_.size() * size_);
+        for (std::size_t i = 0; i < held_.size(); ++i) { std::memcpy(all.data() + i * size_, element(i), size_); }
+        return all;
+    }
+    /// Puts what stored() gave, on the rank that this object stands for, into the whole array.
+    void place(const bytes& stored, bytes& whole) const
     {
         whole.resize(static_cast<std::size_t>(reference::size_of(whole_)) * size_);
         for (std::size_t i = 0; i < held_.size(); ++i) {
-            std::memcpy(whole.data() + held_[i] * size_, element(i), size_);
+            std::memcpy(whole.data() + held_[i] * size_, stored.data() + i * size_, size_);
         }
     }
     [[nodiscard]] bool is_intact() const
@@ -234,15 +237,13 @@ class rank_tensor {
     std::vector<std::int64_t> inside_;  // and its index there
 };
 
-/// Runs a program `steps` times on threads, `ranks` for each of its groups, each rank with buffers of its own.
+/// Runs a program `steps` times, on `ranks` ranks for each of its groups, each rank with buffers of its own.
 inline outcome run(const program& p, int ranks, const reference::inputs& given, int steps = 1,
                    const scalars_of_step& scalars = {}, const layout& how = {},
-                   const std::function<void(plait::thread_communicator&)>& afterwards = {})
+                   const std::function<void(communicator&)>& afterwards = {})
 {
-    outcome result;
-    std::mutex mutex;
-    std::vector<std::string> damaged;
-    plait::threads::run(ranks * p.groups, [&](plait::thread_communicator& comm) {
+    // From each rank: whether it wrote outside of its buffers, then what it holds of the updated tensors of its group.
+    const auto all = on_ranks(ranks * p.groups, [&](communicator& comm) {
         const int rank = comm.rank() % ranks;
         std::vector<rank_tensor> tensors;
         tensors.reserve(p.tensors.size());
@@ -280,23 +281,30 @@ inline outcome run(const program& p, int ranks, const reference::inputs& given, 
             executable->run(bindings);
         }
         if (afterwards) { afterwards(comm); }
-        const std::lock_guard lock(mutex);
+        std::vector<bytes> mine(1);
         for (rank_tensor& t : tensors) {
-            if (!t.is_intact()) { damaged.push_back(t.info().name); }
-            if (!t.info().updated) { continue; }
-            std::vector<bytes>& whole = result.written[t.info().name];
-            result.types[t.info().name] = t.info().type;
-            if (t.info().layout == plait::layout_kind::sliced) {
-                whole.resize(1);
-                t.copy_to(whole[0]);
-            } else {
-                whole.resize(static_cast<std::size_t>(ranks));
-                t.copy_to(whole[static_cast<std::size_t>(rank)]);
-            }
+            if (!t.is_intact()) { mine[0].push_back(std::byte{1}); }
+            if (t.info().updated) { mine.push_back(t.stored()); }
         }
+        return mine;
     });
+    outcome result;
+    std::vector<std::size_t> damaged;
+    for (std::size_t r = 0; r < all.size(); ++r) {
+        if (!all[r][0].empty()) { damaged.push_back(r); }
+        const int rank = static_cast<int>(r) % ranks;
+        std::size_t next = 1;
+        for (const tensor_info& t : p.tensors) {
+            if (!t.updated || t.group != static_cast<int>(r) / ranks) { continue; }
+            std::vector<bytes>& whole = result.written[t.name];
+            result.types[t.name] = t.type;
+            const bool sliced = t.layout == plait::layout_kind::sliced;
+            whole.resize(sliced ? 1 : static_cast<std::size_t>(ranks));
+            rank_tensor(t, given, rank, ranks, how).place(all[r][next++], whole[sliced ? 0 : static_cast<std::size_t>(rank)]);
+        }
+    }
     INFO(p.name, ": bytes outside of a buffer were written");
-    CHECK(damaged == std::vector<std::string>{});
+    CHECK(damaged == std::vector<std::size_t>{});
     for (const tensor_info& t : p.tensors) {
         if (!t.updated || t.layout != plait::layout_kind::replicated) { continue; }
         auto& whole = result.written[t.name];

@@ -15,38 +15,34 @@ template <class Graph, class Plan>
 struct pipelines {
     const Graph& g;
     Plan& plan;
+    int writer[Plan::slot_capacity]{};          // of a slot: the pass that writes it, or -1
+    destination written_to[Plan::slot_capacity]{};
+    bool read_before[Plan::slot_capacity]{};    // a pass reads it before the one that writes it
+
+    constexpr pipelines(const Graph& graph, Plan& p) : g(graph), plan(p)
+    {
+        for (int& w : writer) { w = -1; }
+        for (int i = 0; i < plan.n_passes; ++i) {
+            for (const pass_result& r : results_of(plan, plan.passes[i])) {
+                writer[r.slot] = i;
+                written_to[r.slot] = r.to;
+            }
+        }
+        for (int i = 0; i < plan.n_passes; ++i) {
+            for (const pass_operand& o : operands_of(plan, plan.passes[i])) {
+                if (o.slot >= 0 && writer[o.slot] > i) { read_before[o.slot] = true; }
+            }
+        }
+    }
 
     /// Pipelines that a schedule asked for, then the longest runs of passes around fused collectives that need no other
     /// rank in between: their values stay in the caches.
     constexpr void form()
     {
-        for (int id = 1; plan.violated == rule::none; ++id) {
-            int first = -1;
-            int last = -1;
-            bool any = false;
-            for (int i = 0; i < g.size; ++i) { any = any || g[i].overlap == id; }
-            if (!any) { break; }
-            for (int i = 0; i < plan.n_passes; ++i) {
-                if (!has_part(plan.passes[i], id)) { continue; }
-                first = first < 0 ? i : first;
-                last = i;
-            }
-            request(id, first, last);
-        }
-        for (int i = 0; i < plan.n_passes && plan.violated == rule::none; ++i) {
-            if (plan.passes[i].chunked_until != 0) {
-                i = plan.passes[i].chunked_until - 1;
-                continue;
-            }
-            int end = i + 1;
-            bool fused = plan.passes[i].fused;
-            if (is_contraction(plan.passes[i].kind)) { continue; }
-            while (end < plan.n_passes && stays_local(i, end) && cuts(i, end + 1) != 0) {
-                fused = fused || plan.passes[end++].fused;
-            }
-            if (fused && end > i + 1) { join(i, end); }
-            if (end > i + 1) { i = end - 1; }
-        }
+        int ids = 0;
+        for (int i = 0; i < g.size; ++i) { ids = g[i].overlap > ids ? g[i].overlap : ids; }
+        for (int id = 1; id <= ids && plan.violated == rule::none; ++id) { request(id); }
+        for (int i = 0; i < plan.n_passes && plan.violated == rule::none;) { i = follow(i); }
     }
 
   private:
@@ -65,55 +61,98 @@ struct pipelines {
         return false;
     }
 
-    constexpr void request(int id, int first, int last)
+    /// Makes a pipeline of all passes that have part in what was labelled, and those in between.
+    constexpr void request(int id)
     {
+        int first = -1;
+        int last = -1;
+        for (int i = 0; i < plan.n_passes; ++i) {
+            if (!has_part(plan.passes[i], id)) { continue; }
+            first = first < 0 ? i : first;
+            last = i;
+        }
         if (first == last) {
             plan.violated = rule::overlap_target;
-            for (int i = g.size - 1; i >= 0; --i) {
-                if (g[i].overlap == id) {
-                    plan.why = message{};
-                    plan.why << g.type_of(i) << ": overlap";
-                }
+            for (int i = 0; i < g.size; ++i) {
+                if (g[i].overlap != id) { continue; }
+                plan.why << g.type_of(i) << ": overlap";
+                return;
             }
             return;
         }
+        unsigned dims = ~0U;
         for (int i = first; i <= last; ++i) {
-            if (plan.passes[i].chunked_until == 0 && cuts(first, i + 1) != 0) { continue; }
+            dims &= cuts(first, i);
+            if (dims != 0 && plan.passes[i].chunked_until == 0) { continue; }
             plan.violated = rule::overlap_stage;
-            const pass_plan& p = plan.passes[i];
-            const pass_result& r = plan.results[p.results.first];
-            plan.why << g.type_of(r.node) << ": overlap";
+            plan.why << g.type_of(plan.results[plan.passes[i].results.first].node) << ": overlap";
             return;
         }
-        join(first, last + 1);
+        join(first, last + 1, dims);
     }
 
-    constexpr void join(int first, int end)
+    /// Makes a pipeline of pass `first` and those after it, if they are steps of one kernel. Returns the pass after them.
+    constexpr int follow(int first)
+    {
+        const pass_plan& p = plan.passes[first];
+        if (p.chunked_until != 0) { return p.chunked_until; }
+        unsigned dims = is_contraction(p.kind) ? 0 : cuts(first, first);
+        bool fused = p.fused;
+        int end = first + 1;
+        while (dims != 0 && end < plan.n_passes && stays_local(first, end)) {
+            const unsigned together = dims & cuts(first, end);
+            if (together == 0) { break; }
+            dims = together;
+            fused = fused || plan.passes[end++].fused;
+        }
+        if (fused && end > first + 1) { join(first, end, dims); }
+        return end;
+    }
+
+    constexpr void join(int first, int end, unsigned dims)
     {
         plan.passes[first].chunked_until = end;
-        plan.passes[first].chunk_dims = cuts(first, end);
+        plan.passes[first].chunk_dims = dims;
     }
 
-    /// The dimensions along which passes [first, end) can run in chunks.
-    constexpr unsigned cuts(int first, int end) const
+    /// The dimensions along which pass i can run in chunks after passes [first, i) of its pipeline.
+    constexpr unsigned cuts(int first, int i) const
     {
-        unsigned dims = bit(max_dims) - 1;
-        for (int i = first; i < end; ++i) {
-            const pass_plan& p = plan.passes[i];
-            dims &= cuts(p);
-            for (int d = 0; d < max_dims; ++d) {
-                const bool same = d < g[p.space].dims && g[p.space].shape[d] == g[plan.passes[first].space].shape[d];
-                if (!same) { dims &= ~bit(d); }
-            }
-            for (int o = 0; o < p.operands.count; ++o) { dims &= cuts(first, end, i, o); }
-            for (const pass_result& r : results_of(plan, p)) {
-                if (writer_of(r.slot, first, i) >= 0) { dims = 0; }
+        const pass_plan& p = plan.passes[i];
+        const node& space = g[p.space];
+        const node& first_space = g[plan.passes[first].space];
+        unsigned dims = by_itself(p);
+        for (int d = 0; d < space.dims; ++d) {
+            if (d >= first_space.dims || space.shape[d] != first_space.shape[d]) { dims &= ~bit(d); }
+        }
+        for (int o = 0; o < p.operands.count; ++o) {
+            const pass_operand& x = plan.operands[p.operands.first + o];
+            const bool made_here = x.slot >= 0 && writer[x.slot] >= first && writer[x.slot] < i;
+            if (made_here) { dims &= alike(p, o, g[x.node]); }
+        }
+        for (const pass_result& r : results_of(plan, p)) {
+            if (writer[r.slot] != i) { return 0; }  // written twice
+            if (read_before[r.slot]) { dims &= overwrites(first, i, r); }
+        }
+        return dims;
+    }
+    /// What earlier passes of the pipeline read is overwritten by this rank alone, and chunk by chunk.
+    constexpr unsigned overwrites(int first, int i, const pass_result& r) const
+    {
+        unsigned dims = ~0U;
+        for (int j = first; j < i; ++j) {
+            const pass_plan& p = plan.passes[j];
+            for (int o = 0; o < p.operands.count; ++o) {
+                const pass_operand& x = plan.operands[p.operands.first + o];
+                if (x.slot != r.slot) { continue; }
+                if (r.to != destination::own || x.from != source::own) { return 0; }
+                dims &= alike(p, o, g[x.node]);
             }
         }
         return dims;
     }
     /// Of one pass by itself.
-    constexpr unsigned cuts(const pass_plan& p) const
+    constexpr unsigned by_itself(const pass_plan& p) const
     {
         const node& n = g[p.space];
         unsigned dims = 0;
@@ -135,22 +174,6 @@ struct pipelines {
         default: return 0;
         }
     }
-    /// What operand o of pass i allows in the pipeline [first, end).
-    constexpr unsigned cuts(int first, int end, int i, int o) const
-    {
-        const pass_plan& p = plan.passes[i];
-        const pass_operand& x = plan.operands[p.operands.first + o];
-        if (x.slot < 0) { return ~0U; }
-        const int before = writer_of(x.slot, first, i);
-        const int later = writer_of(x.slot, i + 1, end);
-        if (later >= 0) {
-            // What is read here is overwritten by this rank alone, and only when it has been read.
-            for (const pass_result& r : results_of(plan, plan.passes[later])) {
-                if (r.slot == x.slot && (r.to != destination::own || x.from != source::own)) { return 0; }
-            }
-        }
-        return before >= 0 || later >= 0 ? alike(p, o, g[x.node]) : ~0U;
-    }
     /// The dimensions d of a pass's space for which chunks of operand o are chunks along its dimension d, too.
     constexpr unsigned alike(const pass_plan& p, int o, const node& n) const
     {
@@ -168,16 +191,6 @@ struct pipelines {
         default: return same_dims ? dims : 0;
         }
     }
-    /// The last pass of [first, end) that writes a slot, or -1.
-    constexpr int writer_of(int slot_index, int first, int end) const
-    {
-        for (int i = end - 1; i >= first; --i) {
-            for (const pass_result& r : results_of(plan, plan.passes[i])) {
-                if (r.slot == slot_index) { return i; }
-            }
-        }
-        return -1;
-    }
 
     /// Whether pass `next` continues [first, next) with values of this rank alone.
     constexpr bool stays_local(int first, int next) const
@@ -186,12 +199,9 @@ struct pipelines {
         if (is_contraction(p.kind) || p.chunked_until != 0 || p.group != plan.passes[first].group) { return false; }
         bool continues = false;
         for (const pass_operand& o : operands_of(plan, p)) {
-            const int writer = o.slot < 0 ? -1 : writer_of(o.slot, first, next);
-            if (writer < 0) { continue; }
+            if (o.slot < 0 || writer[o.slot] < first || writer[o.slot] >= next) { continue; }
             continues = true;
-            for (const pass_result& r : results_of(plan, plan.passes[writer])) {
-                if (r.slot == o.slot && (r.to != destination::own || o.from != source::own)) { return false; }
-            }
+            if (written_to[o.slot] != destination::own || o.from != source::own) { return false; }
         }
         return continues;
     }
