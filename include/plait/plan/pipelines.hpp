@@ -103,7 +103,8 @@ struct pipelines {
             const unsigned together = dims & cuts(first, end);
             if (together == 0) { break; }
             dims = together;
-            fused = fused || plan.passes[end++].fused;
+            fused = fused || plan.passes[end].fused;
+            ++end;
         }
         if (fused && end > first + 1) { join(first, end, dims); }
         return end;
