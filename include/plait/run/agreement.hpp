@@ -27,7 +27,10 @@ class agreement {
     {
         values_.resize(image_.symbols.size());
         staged_.resize(static_cast<std::size_t>(image_.n_slots()));
-        for (int r = 0; r < comm.size(); ++r) { shares_ = shares_ || (r != comm.rank() && comm.shares(r)); }
+        for (int r = 0; r < comm.size(); ++r) {
+            shares_ = shares_ || (r != comm.rank() && comm.shares(r));
+            some_are_remote_ = some_are_remote_ || !comm.shares(r);
+        }
     }
 
     /// Meets the others. `problem` is this rank's error, or empty; `changed`: buffers or extents differ from the last
@@ -63,7 +66,8 @@ class agreement {
         last_generation_ = generation_;
         return is_new;
     }
-    /// Whether some rank's buffer for a slot lies where ranks on its host cannot reach it. All ranks say the same.
+    /// Whether some rank's buffer for a slot lies where ranks on its host cannot reach it, or cannot be sent as it is in
+    /// pieces. All ranks say the same.
     [[nodiscard]] bool is_staged(int slot) const { return staged_[static_cast<std::size_t>(slot)]; }
 
   private:
@@ -216,6 +220,7 @@ class agreement {
         const bool same_place = r != args_.world_rank() && args_.holder_of(s, in_group) == r;
         auto& list = peer_pieces_[static_cast<std::size_t>(s * args_.ranks() + in_group)];
         const std::size_t count = pieces == one_buffer ? 1 : pieces;
+        if (pieces != one_buffer && some_are_remote_) { staged_[static_cast<std::size_t>(s)] = true; }
         std::vector<piece> found(count);
         for (piece& p : found) {
             const buffer_handle h{record[0], record[1]};
@@ -252,6 +257,7 @@ class agreement {
     std::vector<std::vector<piece>> peer_pieces_;
     std::vector<bool> staged_;  // by slot
     bool shares_ = false;       // memory with some other rank
+    bool some_are_remote_ = false;
 };
 
 }  // namespace plait::detail

@@ -109,7 +109,7 @@ class executable {
         if (agreement_.reach(problem, changed, at_start_.c_str())) { prepared_ = false; }
         try {
             if (!prepared_) { prepare_workspace(); }
-            staging_.copy_in();
+            if (staging_.copy_in()) { meet(at_start_); }  // others read the copies
             run_passes();
             staging_.copy_out();
         } catch (...) {

@@ -3,6 +3,7 @@
 
 #include <plait/plan/arguments.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -31,9 +32,11 @@ class staging {
     }
     [[nodiscard]] bool is_staged(int slot) const { return staged_[static_cast<std::size_t>(slot)]; }
 
-    void copy_in() const
+    /// Returns whether anything is staged, on any rank.
+    bool copy_in() const
     {
         for_each([](std::byte* copy, void* given, std::size_t bytes, bool) { std::memcpy(copy, given, bytes); });
+        return std::ranges::count(staged_, true) > 0;
     }
     void copy_out() const
     {
