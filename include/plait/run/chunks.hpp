@@ -32,7 +32,7 @@ inline std::int64_t elements_of_pass(const arguments& args, const pass_view& p)
 inline chunking choose_chunks(const arguments& args, std::span<const pass_view> passes, bool signals, int wanted)
 {
     // Enough rows that a matrix product does not lose its speed, few enough bytes that a chunk stays in the cache.
-    constexpr std::int64_t rows_of_a_product = 64;
+    constexpr std::int64_t rows_of_a_product = 32;
     constexpr std::int64_t bytes_of_a_chunk = std::int64_t{1} << 17;
     const node& space = args.image().node_of(passes[0].space);
     chunking c;
@@ -56,7 +56,7 @@ inline chunking choose_chunks(const arguments& args, std::span<const pass_view> 
     std::int64_t outer = 1;  // rows that a step along the dimension has
     for (int d = 0; d + 1 < space.dims; ++d) { outer *= d == c.dim ? 1 : args.extent_of(space.shape[d]); }
     const std::int64_t rows = c.extent * outer;
-    std::int64_t count = has_product ? std::min<std::int64_t>(8, rows / rows_of_a_product) : bytes / bytes_of_a_chunk;
+    std::int64_t count = has_product ? std::min<std::int64_t>(16, rows / rows_of_a_product) : bytes / bytes_of_a_chunk;
     if (wanted > 0) { count = wanted; }
     if (signals) { count = std::min<std::int64_t>(count, max_signalled_chunks); }
     c.count = static_cast<int>(std::clamp<std::int64_t>(count, 1, std::max<std::int64_t>(1, length)));

@@ -31,8 +31,9 @@ struct pipeline_stage {
     std::vector<dependency> waits_for;
     std::vector<std::size_t> feeds;      // passes that read from other ranks what this one has written
     int next = 0;                        // the chunk that comes next
-    bool transferring = false;           // that chunk's input is on its way
-    std::int64_t input_at = 0;           // and when it arrives
+    bool begun = false;                  // some chunk has been run
+    int requested = 0;                   // chunks whose inputs are on their way
+    std::int64_t input_at[max_signalled_chunks]{};  // when they arrive
 };
 
 inline std::int64_t ticks(link_end::time t) { return t.time_since_epoch().count(); }
@@ -67,7 +68,7 @@ class pipeline_runner {
         const chunking c = choose_chunks(args_, all, between_ranks, p.signalled ? wanted_ : 0);
         start_messages(first, p, c);
         std::size_t left = p.stages.size();
-        for (pipeline_stage& stage : p.stages) { stage.next = 0; }
+        for (pipeline_stage& stage : p.stages) { stage.next = stage.requested = 0, stage.begun = false; }
         const auto next_stage = [&] {  // the last one that can go on: what is begun is finished first
             std::size_t s = p.stages.size();
             while (s > 0 && !is_ready(p, s - 1, c)) { --s; }
@@ -82,13 +83,13 @@ class pipeline_runner {
             pipeline_stage& stage = p.stages[s - 1];
             const pass_view& pass = passes()[stage.pass];
             std::uint64_t out = 0;
-            for_each_range(args_, pass, c, stage.next, args_.rank(), [&](const host::chunk& within) {
+            for_each_range(args_, pass, c, stage.next, args_.rank(), [&](host::chunk within) {
+                within.is_first = !std::exchange(stage.begun, true);
                 run_chunk(stage.pass, within);
                 if (p.signalled) { out += bytes_moved(args_, pass, within).out; }
             });
             if (p.signalled) { tell(stage, out); }
             send_messages(stage, c);
-            stage.transferring = false;
             if (++stage.next == c.count) { --left; }
         }
         if constexpr (messages<Communicator>::exist) {
@@ -164,36 +165,44 @@ class pipeline_runner {
         }
     }
 
-    /// Whether the next chunk of a stage can be run. The first time that its inputs are there, their transfer begins.
+    /// Whether the next chunk of a stage can be run.
     bool is_ready(pipeline& p, std::size_t s, const chunking& c)
     {
         pipeline_stage& stage = p.stages[s];
+        while (stage.requested < c.count && request_input(stage, c)) { ++stage.requested; }
         if (stage.next == c.count || (s > 0 && p.stages[s - 1].next <= stage.next)) { return false; }
         if (!messages_arrived(stage)) { return false; }
         if (stage.waits_for.empty()) { return true; }
-        if (!stage.transferring) {
-            std::int64_t from = 0;
-            for (const auto& d : stage.waits_for) {
-                const std::uint64_t needed = finished_[d.pass] + static_cast<std::uint64_t>(stage.next) + 1;
-                for (int r = d.first_rank; r < d.first_rank + d.ranks; ++r) {
-                    if (!comm_.shares(r)) { continue; }  // its messages tell
-                    chunk_signal& theirs = signals_[static_cast<std::size_t>(r)][d.pass];
-                    if (std::atomic_ref(theirs.finished).load(std::memory_order_acquire) < needed) { return false; }
-                    from = std::max(from, theirs.arrives[(needed - 1) % max_signalled_chunks]);
-                }
-            }
-            stage.transferring = true;
-            stage.input_at = from;
-            if (link_end* wire = wire_of(comm_)) {
-                std::uint64_t in = 0;
-                const pass_view& pass = passes()[stage.pass];
-                for_each_range(args_, pass, c, stage.next, args_.rank(),
-                               [&](const host::chunk& within) { in += bytes_moved(args_, pass, within).in; });
-                stage.input_at = ticks(wire->transfer(in, time_at(from)));
+        if (stage.requested <= stage.next) { return false; }
+        const link_end* wire = wire_of(comm_);
+        const auto at = stage.input_at[static_cast<std::size_t>(stage.next) % max_signalled_chunks];
+        return wire == nullptr || !wire->is_simulated() || ticks(std::chrono::steady_clock::now()) >= at;
+    }
+
+    /// If all that the chunk after the last requested one needs has been made, starts its transfer.
+    bool request_input(pipeline_stage& stage, const chunking& c)
+    {
+        if (stage.waits_for.empty()) { return false; }
+        const int k = stage.requested;
+        std::int64_t from = 0;
+        for (const auto& d : stage.waits_for) {
+            const std::uint64_t needed = finished_[d.pass] + static_cast<std::uint64_t>(k) + 1;
+            for (int r = d.first_rank; r < d.first_rank + d.ranks; ++r) {
+                if (!comm_.shares(r)) { continue; }  // its messages tell
+                chunk_signal& theirs = signals_[static_cast<std::size_t>(r)][d.pass];
+                if (std::atomic_ref(theirs.finished).load(std::memory_order_acquire) < needed) { return false; }
+                from = std::max(from, theirs.arrives[(needed - 1) % max_signalled_chunks]);
             }
         }
-        link_end* wire = wire_of(comm_);
-        return wire == nullptr || !wire->is_simulated() || ticks(std::chrono::steady_clock::now()) >= stage.input_at;
+        if (link_end* wire = wire_of(comm_)) {
+            std::uint64_t in = 0;
+            for_each_range(args_, passes()[stage.pass], c, k, args_.rank(), [&](const host::chunk& within) {
+                in += bytes_moved(args_, passes()[stage.pass], within).in;
+            });
+            from = ticks(wire->transfer(in, time_at(from)));
+        }
+        stage.input_at[static_cast<std::size_t>(k) % max_signalled_chunks] = from;
+        return true;
     }
 
     void tell(const pipeline_stage& stage, std::uint64_t out)

@@ -93,7 +93,7 @@ void run_conv2d(const pass_context& c)
                     }
                 }
             }
-            gemm<T>(static_cast<std::size_t>(held_filters), static_cast<std::size_t>(rows * out_width),
+            gemm<T, T>(static_cast<std::size_t>(held_filters), static_cast<std::size_t>(rows * out_width),
                     static_cast<std::size_t>(depth), {weights, depth, 1},
                     {scratch.windows.data(), rows * out_width, 1},
                     {result + p * out_width, out_height * out_width, 1}, scratch.panels);

@@ -39,6 +39,7 @@ struct gemm_blocks {
     S* a;
     S* b;
     S* sums;
+    const S* packed = nullptr;  // all of b, if it was packed before
 };
 
 /// A product by the tiles of one kind of processor: from T through S to Out.
@@ -75,6 +76,15 @@ class gemm_run {
         }
     }
 
+    /// Packs all of b: panel after panel, each over the whole depth.
+    void pack_b(S* to) const
+    {
+        for (std::size_t w = 0; w < n_; w += columns) {
+            const int used = static_cast<int>(std::min<std::size_t>(columns, n_ - w));
+            pack_panel<Tile, columns>(b_.from(0, w).transposed(), used, k_, to + w * k_);
+        }
+    }
+
   private:
     /// Whether b need not be packed: its rows are those of a panel already, and they are read a few times only or stay
     /// in the first cache anyway.
@@ -87,13 +97,14 @@ class gemm_run {
     /// `to` = height rows of a from row i on, times width columns of b from column j on.
     void add_up(std::size_t i, std::size_t height, std::size_t j, std::size_t width, matrix_view<S> to) const
     {
+        const bool is_packed = blocks_.packed != nullptr;
         const std::size_t deep =
-            height <= gemm_thin && std::is_same_v<S, T> && b_.column == 1 ? gemm_shallow : gemm_deep;
+            height <= gemm_thin && std::is_same_v<S, T> && b_.column == 1 && !is_packed ? gemm_shallow : gemm_deep;
         for (std::size_t p = 0; p < k_; p += deep) {
             const std::size_t depth = std::min(deep, k_ - p);
-            const bool in_place = reads_in_place(height, width, depth);
+            const bool in_place = !is_packed && reads_in_place(height, width, depth);
             const std::size_t from = in_place ? width / columns * columns : 0;  // what is packed begins here
-            for (std::size_t w = from; w < width; w += columns) {
+            for (std::size_t w = from; w < width && !is_packed; w += columns) {
                 const int used = static_cast<int>(std::min<std::size_t>(columns, width - w));
                 pack_panel<Tile, columns>(b_.from(p, j + w).transposed(), used, depth, blocks_.b + (w - from) * depth);
             }
@@ -105,7 +116,8 @@ class gemm_run {
                 }
                 for (std::size_t w = 0; w < width; w += columns) {
                     const int used = static_cast<int>(std::min<std::size_t>(columns, width - w));
-                    const S* panel = blocks_.b + (w - from) * depth;
+                    const S* panel = is_packed ? blocks_.packed + (j + w) * k_ + p * columns
+                                               : blocks_.b + (w - from) * depth;
                     std::ptrdiff_t stride = columns;
                     if constexpr (std::is_same_v<S, T>) {
                         if (w < from) {
@@ -234,6 +246,40 @@ constexpr std::size_t gemm_scratch_bytes(std::size_t m, std::size_t n, std::size
     return std::max(bytes(detail::gemm_sizes_of<T>(m, n, k)), bytes(detail::gemm_sizes_of<T>(n, m, k)));
 }
 
+}  // namespace own
+
+namespace detail {
+
+/// Calls f with the tile of these instructions.
+template <class F>
+void with_tile(own::instructions by, F&& f)
+{
+#if defined(PLAIT_GEMM_X86)
+    if (by == own::instructions::avx512) { return f(avx512_tile{}); }
+    if (by == own::instructions::avx2) { return f(avx2_tile{}); }
+#endif
+    f(portable_tile{});
+}
+
+/// The blocks of a product, in a scratch that is made large enough.
+template <class T>
+gemm_blocks<gemm_sum_t<T>> blocks_in(std::size_t m, std::size_t n, std::size_t k, gemm_scratch& scratch)
+{
+    using S = gemm_sum_t<T>;
+    scratch.reserve(own::gemm_scratch_bytes<T>(m, n, k));
+    const gemm_sizes sizes = gemm_sizes_of<T>(m, n, k);
+    std::byte* front = scratch.data();
+    gemm_blocks<S> blocks{};
+    blocks.a = gemm_take<S>(front, sizes.a);
+    blocks.b = gemm_take<S>(front, sizes.b);
+    blocks.sums = gemm_take<S>(front, sizes.sums);
+    return blocks;
+}
+
+}  // namespace detail
+
+namespace own {
+
 /// c = a * b with c of m by n, a of m by k and b of k by n, by the given instructions. Sums of f16 and bf16 are float
 /// and rounded once, when stored; or not at all, into a c of floats. c must not overlap a or b.
 template <gemm_element T, gemm_result<T> Out>
@@ -250,23 +296,31 @@ void gemm(std::size_t m, std::size_t n, std::size_t k, matrix_view<const T> a, m
         }
         return;
     }
-    scratch.reserve(own::gemm_scratch_bytes<T>(m, n, k));
-    const detail::gemm_sizes sizes = detail::gemm_sizes_of<T>(m, n, k);
     using S = gemm_sum_t<T>;
-    std::byte* front = scratch.data();
-    detail::gemm_blocks<S> blocks{};
-    blocks.a = detail::gemm_take<S>(front, sizes.a);
-    blocks.b = detail::gemm_take<S>(front, sizes.b);
-    blocks.sums = detail::gemm_take<S>(front, sizes.sums);
-#if defined(PLAIT_GEMM_X86)
-    if (by == instructions::avx512) {
-        return detail::gemm_run<detail::avx512_tile, T, Out>(m, n, k, a, b, c, blocks).run();
-    }
-    if (by == instructions::avx2) {
-        return detail::gemm_run<detail::avx2_tile, T, Out>(m, n, k, a, b, c, blocks).run();
-    }
-#endif
-    detail::gemm_run<detail::portable_tile, T, Out>(m, n, k, a, b, c, blocks).run();
+    const detail::gemm_blocks<S> blocks = detail::blocks_in<T>(m, n, k, scratch);
+    detail::with_tile(by, [&]<class Tile>(Tile) { detail::gemm_run<Tile, T, Out>(m, n, k, a, b, c, blocks).run(); });
+}
+
+/// Packs b, k by n, for several products with it.
+template <gemm_element T>
+void pack(std::size_t n, std::size_t k, matrix_view<const T> b, gemm_scratch& packed, instructions by = best())
+{
+    using S = gemm_sum_t<T>;
+    packed.reserve(detail::gemm_bytes<S>(detail::gemm_round_up(n, detail::gemm_most_columns) * k));
+    auto* to = reinterpret_cast<S*>(packed.data());
+    detail::with_tile(by, [&]<class Tile>(Tile) { detail::gemm_run<Tile, T, T>(0, n, k, b, b, {}, {}).pack_b(to); });
+}
+
+/// The same product as gemm, bit for bit, with a b that `pack` has packed by the same instructions. c lies row by row.
+template <gemm_element T, gemm_result<T> Out>
+void gemm_packed(std::size_t m, std::size_t n, std::size_t k, matrix_view<const T> a, const gemm_scratch& packed,
+                 matrix_view<Out> c, gemm_scratch& scratch, instructions by = best())
+{
+    if (m == 0 || n == 0 || k == 0) { return own::gemm<T, Out>(m, n, k, a, {}, c, scratch, by); }
+    using S = gemm_sum_t<T>;
+    detail::gemm_blocks<S> blocks = detail::blocks_in<T>(m, n, k, scratch);
+    blocks.packed = reinterpret_cast<const S*>(packed.data());
+    detail::with_tile(by, [&]<class Tile>(Tile) { detail::gemm_run<Tile, T, Out>(m, n, k, a, {}, c, blocks).run(); });
 }
 
 }  // namespace own

@@ -69,6 +69,14 @@ void run_matmul(const pass_context& c)
         rows *= out.count[--outer];
         leading /= out.count[outer];
     }
+    // In chunks, what every chunk reads is packed once; plait's own product takes it then.
+    bool in_chunks = c.within.dim >= 0;
+    for (int d = 0; d < outer; ++d) { in_chunks = in_chunks && stride_of(b, from_b, d) == 0; }
+    gemm_scratch* packed = in_chunks ? &c.scratch.packed[&c.pass] : nullptr;
+    if (in_chunks && c.within.is_first) {
+        own::pack<T>(static_cast<std::size_t>(out.count[column]), static_cast<std::size_t>(k),
+                     as_matrix<T>(b, from_b, b_inner, b_column, right, scratch.right), *packed);
+    }
     for (std::int64_t l = 0; l < leading; ++l) {
         strided at_a = from_a;
         strided at_b = from_b;
@@ -81,11 +89,18 @@ void run_matmul(const pass_context& c)
             at_b.data += i * stride_of(b, from_b, d) * static_cast<std::int64_t>(size_of(b.type));
             at_c.data += i * to.stride[d] * static_cast<std::int64_t>(sizeof(T));
         }
-        gemm<T>(static_cast<std::size_t>(rows), static_cast<std::size_t>(out.count[column]),
-                static_cast<std::size_t>(k), as_matrix<T>(a, at_a, a_row, a_inner, left, scratch.left),
-                as_matrix<T>(b, at_b, b_inner, b_column, right, scratch.right),
-                matrix(reinterpret_cast<T*>(at_c.data), to.stride[row], to.stride[column], rows, out.count[column]),
-                scratch.panels);
+        const auto m = static_cast<std::size_t>(rows);
+        const auto width = static_cast<std::size_t>(out.count[column]);
+        const auto depth = static_cast<std::size_t>(k);
+        const auto lhs = as_matrix<T>(a, at_a, a_row, a_inner, left, scratch.left);
+        const auto result =
+            matrix(reinterpret_cast<T*>(at_c.data), to.stride[row], to.stride[column], rows, out.count[column]);
+        if (in_chunks) {
+            own::gemm_packed<T, T>(m, width, depth, lhs, *packed, result, scratch.panels);
+        } else {
+            gemm<T, T>(m, width, depth, lhs, as_matrix<T>(b, at_b, b_inner, b_column, right, scratch.right), result,
+                       scratch.panels);
+        }
     }
     copy_results(c, n, out);
 }

@@ -1,10 +1,12 @@
 // What a pass of the host target works with: arguments, code, scratch memory.
 #pragma once
 
+#include <plait/target/host/gemm_scratch.hpp>
 #include <plait/target/host/pass_functions.hpp>
 #include <plait/target/host/space.hpp>
 
 #include <array>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -60,6 +62,7 @@ class pass_scratch {
         return std::span(addresses_).first(n);
     }
 
+    std::map<const pass_view*, gemm_scratch> packed;  // operands that all chunks of a product read
     channel channels[max_operands + max_results];  // operands, then results
     kernels::tile_pointers pointers{};
     std::array<moving_pointer, 2 * max_operands> moving;

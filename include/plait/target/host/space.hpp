@@ -43,6 +43,7 @@ struct chunk {
     int dim = -1;
     std::int64_t begin = 0;
     std::int64_t end = 0;
+    bool is_first = false;  // of its pass in this run
 };
 
 /// The part of a node's space that a rank works on: all of it, or its slice along `slice_dim`; of that what is `within`.
