@@ -1,4 +1,6 @@
 // The programs of docs/schedules.md.
+#include <plait/lang/linear.hpp>
+#include <plait/plan/lowered.hpp>
 #include <plait/schedule/schedule.hpp>
 
 #include <doctest/doctest.h>
@@ -37,6 +39,16 @@ constexpr auto stored = moved | pl::as_slice<"y">;      // y is bound to this ra
 constexpr auto one_kernel = moved | pl::fuse;
 // [/fuse]
 
+// [overlap]
+constexpr auto a = pl::tensor<"a", float>(pl::sliced<1>, B, H);
+constexpr auto w = pl::tensor<"w", float>(pl::sliced<0>, H, H);
+constexpr auto product = pl::label<"mm">(pl::matmul(a, w));         // each rank's part of a sum
+constexpr auto total = pl::label<"sum">(pl::all_reduce(pl::sum, product));
+constexpr auto projection = pl::program<"projection">(pl::update(y, pl::dropout(total + bias, 0.1_c, 7_c) + y));
+
+constexpr auto pipelined = projection | pl::split<"sum"> | pl::reorder<"sum"> | pl::fuse | pl::overlap<"mm", "sum">;
+// [/overlap]
+
 constexpr int count(const auto& g, pl::op kind)
 {
     int n = 0;
@@ -56,6 +68,11 @@ TEST_CASE("the steps of the guide do what it says")
     int fused = 0;
     for (int i = 0; i < one_kernel.graph.size; ++i) { fused += one_kernel.graph[i].fused ? 1 : 0; }
     CHECK(fused == 2);
+    using lowered = pl::lowered<std::remove_const_t<decltype(pipelined)>>;
+    static_assert(lowered::plan.violated == pl::rule::none);
+    CHECK(lowered::view.passes.size() == 2);
+    CHECK(lowered::view.passes[0].chunked_until == 2);
+    CHECK(!lowered::view.passes[1].barrier_before);
 }
 
 TEST_CASE("explore lists every schedule once")

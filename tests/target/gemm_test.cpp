@@ -110,6 +110,13 @@ std::vector<contestant<T, Out>> contestants()
                            own::gemm<T, Out>(m, n, k, a, b, c, s, by);
                        },
                        true, kind != own::instructions::portable});
+        all.push_back({std::string(name) + ", packed before",
+                       [by = kind](auto m, auto n, auto k, auto a, auto b, auto c, gemm_scratch& s) {
+                           gemm_scratch packed;
+                           own::pack<T>(n, k, b, packed, by);
+                           own::gemm_packed<T, Out>(m, n, k, a, packed, c, s, by);
+                       },
+                       true, kind != own::instructions::portable});
     }
 #if PLAIT_HAS_OPENBLAS
     all.push_back({"OpenBLAS", host::blas::gemm<T, Out>, false, false});

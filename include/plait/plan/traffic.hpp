@@ -5,7 +5,7 @@
 
 namespace plait {
 
-/// Bytes per element of the program's index space and per rank: what a rank reads and writes in memory (its own and the
+/// Bytes per element of the program's index space and per rank (of a program on groups: of one rank of each): what a rank reads and writes in memory (its own and the
 /// others'), and how much of that is other ranks' memory.
 struct traffic {
     double read = 0;
@@ -49,7 +49,10 @@ constexpr traffic traffic_of_pass(std::span<const node> nodes, std::span<const s
         if (r.reduces) { continue; }
         const bool all = r.to == destination::all_ranks;
         t.written += bytes(r.slot) * (all ? n : 1);
-        t.remote += bytes(r.slot) * (all ? n - 1 : r.to == destination::root ? (n - 1) / n : 0);
+        t.remote += bytes(r.slot) * (all                            ? n - 1
+                                     : r.to == destination::root ? (n - 1) / n
+                                     : r.to == destination::peer ? 1
+                                                                 : 0);
     }
     return t;
 }
