@@ -1,4 +1,5 @@
 // Bytes moved per element, against formulas derived by hand from what each stage reads and writes.
+#include <plait/blocks/pipeline.hpp>
 #include <plait/optim/lamb.hpp>
 #include <plait/optim/sgd.hpp>
 #include <plait/plan/traffic.hpp>
@@ -41,6 +42,19 @@ TEST_CASE("LAMB reads its slices twice: the norms come first")
     using lamb = pl::optim::lamb<>;
     // First kernel: g 4, m v p read 12/n, m v written 8/n. Second: m v p read 12/n, p written everywhere 4.
     CHECK(pl::traffic_of(lamb::fused, 2).total() == doctest::Approx(8 + 32.0 / 2));
+}
+
+TEST_CASE("the pipeline block: a send of slices carries 1/n")
+{
+    using block = pl::blocks::pipeline<>;
+    for (int n : {1, 2, 4, 8}) {
+        // Per element 4 bytes: reduce_scatter and all_gather (n-1)/n each, and the send.
+        const double part = 4.0 * (n - 1) / n;
+        CHECK(pl::traffic_of(block::unscheduled, n).remote == doctest::Approx(2 * part + 4.0));
+        CHECK(pl::traffic_of(block::sliced, n).remote == doctest::Approx(2 * part + 4.0 / n));
+        CHECK(pl::traffic_of(block::fused, n).remote == doctest::Approx(2 * part + 4.0 / n));
+        CHECK(pl::traffic_of(block::overlapped, n).remote == doctest::Approx(2 * part + 4.0 / n));
+    }
 }
 
 TEST_CASE("SGD with momentum")
