@@ -49,7 +49,7 @@ TEST_CASE("pipelines: a product and the fused collective after it")
 {
     using block = pl::blocks::row_parallel<>;
     CHECK(outline(block::unscheduled) == "m|a|.");
-    CHECK(outline(block::sliced) == "m|..");
+    CHECK(outline(block::sliced) == "m|...");
     CHECK(outline(block::fused) == "m|.");
     CHECK(outline(block::overlapped) == "[m.]");  // signals instead of the barrier
     CHECK(dims_of_first(block::overlapped) == 3);  // B or S, not H: a product's columns stay together
@@ -75,8 +75,8 @@ TEST_CASE("pipelines: row-wise steps of a fused kernel run together")
 TEST_CASE("pipelines: three stages across groups")
 {
     using block = pl::blocks::pipeline<>;
-    CHECK(outline(block::unscheduled) == "a..");
-    CHECK(outline(block::fused_send) == "..|.");
+    CHECK(outline(block::unscheduled) == "a|..");
+    CHECK(outline(block::fused_send) == "[..]|.");  // what is scattered goes on while it is in the cache
     CHECK(outline(block::overlapped) == "[...]");
     CHECK(outline(block::fused_overlapped) == "[..]");
     CHECK(outline(pl::blocks::pipeline_projection<>::overlapped) == "[m..]");

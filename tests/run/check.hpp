@@ -10,7 +10,10 @@ inline reference::inputs random_inputs(const program& p, int ranks, const std::m
                                        std::uint64_t seed = 1, double low = -2, double high = 2)
 {
     reference::inputs given;
-    given.extents = extents;
+    for (const auto& [name, extent] : extents) {
+        const auto has = [&, name = name](const tensor_info& t) { return std::ranges::count(t.dim_names, name) > 0; };
+        if (std::ranges::any_of(p.tensors, has)) { given.extents[name] = extent; }
+    }
     for (const tensor_info& t : p.tensors) {
         std::int64_t n = 1;
         for (std::size_t d = 0; d < t.shape.size(); ++d) {

@@ -26,6 +26,7 @@ struct pass_builder {
     const placement<Graph>& where;
     Plan& plan;
     pass_plan& p;
+    bool from_this_level = false;  // what passes over elements of this level store can be read
     bool seen[Graph::node_capacity]{};
 
     /// Makes value v available in registers: as an operand, or as a step on other values.
@@ -35,7 +36,8 @@ struct pass_builder {
         if (seen[v]) { return; }
         seen[v] = true;
         const node& n = g[v];
-        const bool stored = where.slot_of[v] >= 0 && (!in_registers(n) || when.level[v] < p.level);
+        const bool made = !in_registers(n) || when.level[v] < p.level || from_this_level;
+        const bool stored = where.slot_of[v] >= 0 && made;
         switch (n.kind) {
         case op::tensor: operand(v, where.slot_of[v], source::own); return;
         case op::scalar: operand(v, -1, source::scalar); return;

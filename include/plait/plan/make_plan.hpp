@@ -203,14 +203,7 @@ struct planner {
             if (when.level[i] != level || when.value[i] != i) { continue; }
             if (is_contraction(g[i].kind)) { contraction(i, level); }
             if (is_collective(g[i].kind) && !g[i].fused) { unfused_collective(i, level); }
-            if (g[i].kind == op::reduce && g[i].attrs.axis != attributes::all_axes) {
-                const int space = g[i].args[0];
-                const bool sliced = g[space].layout == layout_kind::sliced;
-                pass_plan& p = new_pass(pass_kind::reduce_axis, space, sliced ? g[space].slice_dim : -1, level);
-                builder b{g, when, where, plan, p};
-                b.need(space);
-                store_all(b, i, destination::own, 0, true);
-            }
+            if (reduces_axis(i) && !reads_stored(i, level)) { axis_pass(i, level, false); }
         }
         bool done[Graph::node_capacity]{};
         for (int i = 0; i < g.size; ++i) {
@@ -223,6 +216,38 @@ struct planner {
             }
             element_pass(space, level, roots);
         }
+        for (int i = 0; i < g.size; ++i) {
+            const bool here = when.level[i] == level && when.value[i] == i;
+            if (here && reduces_axis(i) && reads_stored(i, level)) { axis_pass(i, level, true); }
+        }
+    }
+
+    constexpr bool reduces_axis(int i) const
+    {
+        return g[i].kind == op::reduce && g[i].attrs.axis != attributes::all_axes;
+    }
+    /// Whether what node i reduces is computed from values that a pass over elements of this level stores.
+    constexpr bool reads_stored(int i, int level) const
+    {
+        bool read[Graph::node_capacity]{};
+        read[when.value[g[i].args[0]]] = true;
+        for (int v = i; v >= 0; --v) {
+            if (!read[v] || !in_registers(g[v]) || when.level[v] != level) { continue; }
+            if (where.slot_of[v] >= 0) { return true; }
+            for (int a = g[v].kind == op::update ? 1 : 0; a < g[v].n_args; ++a) { read[when.value[g[v].args[a]]] = true; }
+        }
+        return false;
+    }
+    /// A reduction along one dimension: before the passes over elements of its level, or after them, from what they stored.
+    constexpr void axis_pass(int i, int level, bool after)
+    {
+        const int space = g[i].args[0];
+        const bool sliced = g[space].layout == layout_kind::sliced;
+        pass_plan& p = new_pass(pass_kind::reduce_axis, space, sliced ? g[space].slice_dim : -1, level);
+        builder b{g, when, where, plan, p};
+        b.from_this_level = after;
+        b.need(space);
+        store_all(b, i, destination::own, 0, true);
     }
 
     /// Updates that had to wait: from workspace into their tensors.

@@ -4,6 +4,7 @@
 #include <plait/fabric/link.hpp>
 #include <plait/run/messages.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -67,6 +68,8 @@ class pipeline_runner {
         const bool between_ranks = p.signalled || mail_.any();
         const chunking c = choose_chunks(args_, all, between_ranks, p.signalled ? wanted_ : 0);
         start_messages(first, p, c);
+        const link_end* wire = wire_of(comm_);
+        started_ = wire != nullptr && wire->is_simulated() ? ticks(std::chrono::steady_clock::now()) : 0;
         std::size_t left = p.stages.size();
         for (pipeline_stage& stage : p.stages) { stage.next = stage.requested = 0, stage.begun = false; }
         const auto next_stage = [&] {  // the last one that can go on: what is begun is finished first
@@ -169,10 +172,10 @@ class pipeline_runner {
     bool is_ready(pipeline& p, std::size_t s, const chunking& c)
     {
         pipeline_stage& stage = p.stages[s];
-        while (stage.requested < c.count && request_input(stage, c)) { ++stage.requested; }
+        const int most = std::min(c.count, stage.next + max_signalled_chunks);
+        while (stage.requested < most && request_input(stage, c)) { ++stage.requested; }
         if (stage.next == c.count || (s > 0 && p.stages[s - 1].next <= stage.next)) { return false; }
         if (!messages_arrived(stage)) { return false; }
-        if (stage.waits_for.empty()) { return true; }
         if (stage.requested <= stage.next) { return false; }
         const link_end* wire = wire_of(comm_);
         const auto at = stage.input_at[static_cast<std::size_t>(stage.next) % max_signalled_chunks];
@@ -182,9 +185,8 @@ class pipeline_runner {
     /// If all that the chunk after the last requested one needs has been made, starts its transfer.
     bool request_input(pipeline_stage& stage, const chunking& c)
     {
-        if (stage.waits_for.empty()) { return false; }
         const int k = stage.requested;
-        std::int64_t from = 0;
+        std::int64_t from = started_;
         for (const auto& d : stage.waits_for) {
             const std::uint64_t needed = finished_[d.pass] + static_cast<std::uint64_t>(k) + 1;
             for (int r = d.first_rank; r < d.first_rank + d.ranks; ++r) {
@@ -225,6 +227,7 @@ class pipeline_runner {
     std::vector<pipeline> pipelines_;      // by first pass
     std::vector<chunk_signal*> signals_;
     bool uses_signals_ = false;
+    std::int64_t started_ = 0;
     int wanted_ = 0;
 };
 
