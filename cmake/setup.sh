@@ -102,3 +102,14 @@ try_to_install_clang() {
         fi
     done
 }
+
+# Tries to install what switches itself on when it is there: both common MPIs and OpenBLAS. Without them their checks are
+# skipped.
+try_to_install_optional() {
+    local missing=()
+    if ! command -v apt-get >/dev/null || ! find_root; then return 0; fi
+    if ! command -v mpirun.openmpi >/dev/null || ! command -v mpicxx.openmpi >/dev/null; then missing+=(openmpi-bin libopenmpi-dev); fi
+    if ! command -v mpirun.mpich >/dev/null || ! command -v mpicxx.mpich >/dev/null; then missing+=(mpich libmpich-dev); fi
+    if ! compgen -G '/usr/include/*/cblas.h' >/dev/null && [[ ! -e /usr/include/cblas.h ]]; then missing+=(libopenblas-dev); fi
+    if ((${#missing[@]} != 0)); then apt_install "${missing[@]}" || true; fi
+}

@@ -56,9 +56,3 @@ else()
     set(nvcc_name "nvcc ${version}")
     message(STATUS "plait: CUDA compile checks: on (${nvcc_name})")
 endif()
-
-# A test that cannot run here: it counts as skipped, with its reason.
-function(plait_skip_test name reason)
-    add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E echo "skipped: ${reason}")
-    set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: ")
-endfunction()

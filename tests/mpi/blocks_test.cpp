@@ -60,6 +60,29 @@ TEST_CASE("processes: pipeline")
     check({erased(projection::unscheduled, "unscheduled"), erased(projection::overlapped, "overlapped")});
 }
 
+TEST_CASE("processes: an all_gather goes to one rank of each other host")
+{
+    constexpr auto part = pl::tensor<"part", float>(pl::sliced<0>, pl::blocks::B, pl::blocks::S);
+    constexpr auto all = pl::tensor<"all", float>(pl::replicated, pl::blocks::B, pl::blocks::S);
+    const harness::program p = erased(pl::program<"gather">(pl::update(all, pl::all_gather(part))), "gather");
+    int size = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    std::uint64_t sent = 0;
+    std::uint64_t expected = 0;
+    const reference::inputs given = harness::random_inputs(p, size, {{"B", 2 * size}, {"S", 5}});
+    const harness::outcome result = harness::run(p, size, given, 1, {}, {}, [&](harness::communicator& comm) {
+        sent = comm.bytes_sent();
+        int others = 0;  // hosts
+        for (int r = 0; r < size; ++r) {
+            const bool first = r == 0 || !support::two_by_two || r % 2 == 0;
+            others += !comm.shares(r) && first ? 1 : 0;
+        }
+        expected = static_cast<std::uint64_t>(others) * 2 * 5 * sizeof(float);
+    });
+    CHECK(sent == expected);
+    CHECK(harness::largest_error(result, harness::expected(p, size, given)) == 0);
+}
+
 TEST_CASE("processes: a sliced send carries 1/n, counted by the messages")
 {
     using block_t = pl::blocks::pipeline<float, 2>;

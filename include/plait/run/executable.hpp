@@ -172,8 +172,14 @@ class executable {
                 args_.buffer(s, r) = {base == nullptr ? nullptr : base + at, {}};
             }
         });
-        if constexpr (detail::messages<Communicator>::exist) { messages_.place_mirrors(); }
+        if constexpr (detail::messages<Communicator>::exist) { place_mirrors(); }
         prepared_ = true;
+    }
+    void place_mirrors()
+    {
+        if (!messages_.any()) { return; }
+        messages_.find_hosts(at_workspace_.c_str());
+        messages_.place_mirrors();
     }
     void prepare_signals()
     {

@@ -31,6 +31,17 @@ class messages {
     /// Whether some rank shares no memory with this one.
     [[nodiscard]] bool any() const { return exist && any_; }
 
+    /// Learns which ranks share a host. A meeting; once.
+    void find_hosts(const char* where)
+    {
+        if (!host_.empty()) { return; }
+        int first = 0;
+        while (!comm_.shares(first)) { ++first; }
+        for (const void* theirs : comm_.exchange(&first, sizeof first, where)) {
+            host_.push_back(*static_cast<const int*>(theirs));
+        }
+    }
+
     /// Puts mirrors in the place of buffers that this rank cannot reach; and again when extents have changed.
     void place_mirrors()
     {
@@ -73,7 +84,7 @@ class messages {
             for_each_transfer(args_, p, [&](const transfer& t) {
                 const int from = t.is_result ? t.actor : t.holder;
                 const int to = t.is_result ? t.holder : t.actor;
-                if (to != args_.world_rank() || comm_.shares(from)) { return; }
+                if (to != args_.world_rank() || comm_.shares(from) || !is_sent(t, c)) { return; }
                 for (int k = 0; k < c.count; ++k) { receive(p, t, c, k, from); }
             });
         }
@@ -123,10 +134,46 @@ class messages {
         int ticket = 0;
         bool is_result = false;
         bool unpacked = false;
+        bool for_all = false;  // ranks of this host
+        int slot = -1;
         std::byte* to = nullptr;
         std::vector<byte_run> runs;
         std::vector<std::byte> packed;
     };
+
+    /// What goes to all ranks goes to one of each other host, which hands it on; in a pipeline to each of them, as there
+    /// its arrival is the signal. Different senders choose different ranks.
+    [[nodiscard]] bool is_sent(const transfer& t, const chunking& c) const
+    {
+        return !t.to_all || c.extent >= 0 || t.holder == receiver(t);
+    }
+    [[nodiscard]] int receiver(const transfer& t) const
+    {
+        const int first = t.holder / args_.ranks() * args_.ranks();  // of the group
+        int count = 0;
+        for (int r = first; r < first + args_.ranks(); ++r) { count += on_host_of(r, t.holder) ? 1 : 0; }
+        int left = t.actor % count;
+        int r = first;
+        for (;; ++r) {
+            if (on_host_of(r, t.holder) && left-- == 0) { return r; }
+        }
+    }
+    [[nodiscard]] bool on_host_of(int a, int b) const
+    {
+        return host_[static_cast<std::size_t>(a)] == host_[static_cast<std::size_t>(b)];
+    }
+    /// Hands on what came for all ranks of this host.
+    void hand_on(const parcel& m) const
+    {
+        for (int r = 0; r < args_.ranks(); ++r) {
+            const int holder = args_.holder_of(m.slot, r);
+            if (holder == args_.world_rank() || !comm_.shares(holder)) { continue; }
+            for (const byte_run& run : m.runs) {
+                std::memcpy(args_.buffer(m.slot, r).data + run.offset, m.to + run.offset,
+                            static_cast<std::size_t>(run.count));
+            }
+        }
+    }
 
     [[nodiscard]] std::byte* memory_of(const transfer& t) const
     {
@@ -159,6 +206,8 @@ class messages {
         const std::size_t bytes = total(m.runs);
         if (bytes == 0) { return; }
         m.is_result = t.is_result;
+        m.slot = t.slot;
+        m.for_all = t.to_all && c.extent < 0;
         m.to = memory_of(t);
         if (m.runs.size() == 1) {
             m.ticket = comm_.start_receive(m.to + m.runs[0].offset, bytes, from, t.tag);
@@ -168,7 +217,7 @@ class messages {
         }
         by_pass_[p][static_cast<std::size_t>(k)].push_back(std::move(m));
     }
-    static void unpack(parcel& m)
+    void unpack(parcel& m) const
     {
         const std::byte* from = m.packed.data();
         for (const byte_run& r : m.runs) {
@@ -177,6 +226,7 @@ class messages {
             from += r.count;
         }
         m.unpacked = true;
+        if (m.for_all) { hand_on(m); }
     }
 
     void send(std::size_t p, const chunking& c, int k, bool results)
@@ -184,7 +234,7 @@ class messages {
         for_each_transfer(args_, p, [&](const transfer& t) {
             const int from = t.is_result ? t.actor : t.holder;
             const int to = t.is_result ? t.holder : t.actor;
-            if (t.is_result != results || from != args_.world_rank() || comm_.shares(to)) { return; }
+            if (t.is_result != results || from != args_.world_rank() || comm_.shares(to) || !is_sent(t, c)) { return; }
             collect_runs(p, t, c, k, sent_runs_);
             const std::size_t bytes = total(sent_runs_);
             if (bytes == 0) { return; }
@@ -206,6 +256,7 @@ class messages {
     Communicator& comm_;
     arguments& args_;
     bool any_ = false;
+    std::vector<int> host_;  // by rank of the world: the first rank of its host
     std::vector<std::vector<std::vector<parcel>>> by_pass_;  // by pass and chunk
     std::vector<mirror> mirrors_;                            // by slot and rank of its group
     std::vector<std::vector<std::byte>> outgoing_;

@@ -23,6 +23,7 @@ struct transfer {
     int actor = 0;
     int tag = 0;
     bool is_result = false;  // the actor writes: the message goes to the holder
+    bool to_all = false;     // as to every other rank of the group
 };
 
 /// Calls use(transfer) for everything that the ranks of a pass read from or write to other ranks.
@@ -50,7 +51,7 @@ void for_each_transfer(const arguments& args, std::size_t pass_index, Use&& use)
                 const pass_operand& o = pass.operands[i];
                 if (o.slot < 0 || o.from == source::own || (o.from == source::root_combined && a != o.root)) { continue; }
                 t.tag = first_tag + static_cast<int>(i);
-                t.is_result = false;
+                t.is_result = t.to_all = false;
                 if (o.from == source::from_root) {
                     add(o.slot, o.root);
                 } else {
@@ -61,6 +62,7 @@ void for_each_transfer(const arguments& args, std::size_t pass_index, Use&& use)
                 const pass_result& r = pass.results[i];
                 t.tag = first_tag + max_operands + static_cast<int>(i);
                 t.is_result = true;
+                t.to_all = r.to == destination::all_ranks;
                 switch (r.to) {
                 case destination::own: break;
                 case destination::peer: add(r.slot, a); break;
