@@ -25,7 +25,7 @@ TEST_CASE("README: a model-parallel block")
         // The matmul and the fused reduce_scatter, bias, dropout, residual, all_gather run as a pipeline of chunks.
         pl::executable run{output::overlapped, comm};
         run(output::x = x, output::w = w, output::y = y, output::tail::bias = bias, output::tail::residual = residual,
-            output::tail::p = 0.0F, output::tail::seed = 42, pl::blocks::B = b, pl::blocks::S = s);
+            output::tail::p = 0.0F, output::tail::seed = 42, pl::blocks::B = b, pl::blocks::S = s, pl::blocks::K = k);
         // [/ready]
         if (comm.rank() == 0) { result = y; }
     });
@@ -74,7 +74,7 @@ TEST_CASE("docs: a simulated link")
         pl::executable run{output::overlapped, comm};
         run.set_chunks(4);  // else plait chooses
         run(output::x = x, output::w = w, output::y = y, output::tail::bias = bias, output::tail::residual = residual,
-            output::tail::p = 0.0F, output::tail::seed = 42, pl::blocks::B = b, pl::blocks::S = s, pl::blocks::H = h);
+            output::tail::p = 0.0F, output::tail::seed = 42, pl::blocks::B = b, pl::blocks::S = s, pl::blocks::K = k);
         if (comm.rank() == 0) { moved = comm.wire().bytes(); }  // reduce_scatter in, all_gather out
     }, pl::default_deadline, network);
     // [/link]
