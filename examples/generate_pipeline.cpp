@@ -1,5 +1,5 @@
-// Writes text with a model that train_gpt has saved, on pipeline groups of tensor-parallel ranks that are threads. How a
-// group computes is in gpt/stage_programs.hpp; what travels between groups is one program, in gpt/handover.hpp.
+// Writes text with a model that train_gpt has saved, on pipeline groups of tensor-parallel ranks that are threads. How
+// a group computes is in gpt/stage_programs.hpp; what travels between groups is one program, in gpt/handover.hpp.
 #include "gpt/generate_report.hpp"
 #include "gpt/generate_threads.hpp"
 

@@ -67,9 +67,10 @@ void run(const gpt::generate_options& chosen, const gpt::checkpoint& model, int 
                 group.get(),
                 [&](plait::mpi_communicator& own) {
                     try {
-                        texts = gpt::generate(all, own, model.settings.shape, model.parameters, chosen.what, chosen.how(),
-                                              report ? std::function([&](std::size_t done) { (*report)(done); })
-                                                     : std::function<void(std::size_t)>());
+                        texts =
+                            gpt::generate(all, own, model.settings.shape, model.parameters, chosen.what, chosen.how(),
+                                          report ? std::function([&](std::size_t done) { (*report)(done); })
+                                                 : std::function<void(std::size_t)>());
                     } catch (...) {
                         all.fail(plait::detail::text_of_current_exception());
                         throw;

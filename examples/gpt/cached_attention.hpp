@@ -15,13 +15,16 @@ namespace gpt {
 class attention_cache {
   public:
     attention_cache(const tensor_slice& mine, std::size_t texts, std::size_t context)
-        : heads_(mine.heads), head_width_(mine.head_width), context_(context), keys_(texts * heads_ * context * head_width_),
+        : heads_(mine.heads),
+          head_width_(mine.head_width),
+          context_(context),
+          keys_(texts * heads_ * context * head_width_),
           values_(keys_.size())
     {
     }
 
-    /// `rows` new bytes of text `text` at positions `first`, ...: keeps their keys and values, and writes what each mixes
-    /// of those up to its own. A row of qkv has the heads' queries, then keys, then values.
+    /// `rows` new bytes of text `text` at positions `first`, ...: keeps their keys and values, and writes what each
+    /// mixes of those up to its own. A row of qkv has the heads' queries, then keys, then values.
     void attend(std::size_t text, std::size_t first, std::size_t rows, const float* qkv, std::size_t qkv_columns,
                 float* mixed, std::size_t mixed_columns)
     {

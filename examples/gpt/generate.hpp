@@ -30,8 +30,8 @@ struct writing {
     std::string_view start() const { return prompt.empty() ? std::string_view("\n") : std::string_view(prompt); }
 };
 
-/// Where the window begins that the model sees of a text of `length` bytes. A text that outgrows the context leaves half
-/// a context behind at once: positions in the window change then, and all keys and values are computed anew.
+/// Where the window begins that the model sees of a text of `length` bytes. A text that outgrows the context leaves
+/// half a context behind at once: positions in the window change then, and all keys and values are computed anew.
 inline std::size_t window_start(std::size_t length, std::size_t context)
 {
     if (length <= context) { return 0; }
@@ -99,9 +99,9 @@ struct generation {
     stage_schedule schedule = stage_schedule::fused;
 };
 
-/// One rank's part. `all` are the ranks of all groups: group g has those from g * n on, if each has n; `own` are those of
-/// this rank's group. `report(done)` is told the number of bytes written of all texts together. Ranks of the first group
-/// return the texts, without the prompt, others nothing.
+/// One rank's part. `all` are the ranks of all groups: group g has those from g * n on, if each has n; `own` are those
+/// of this rank's group. `report(done)` is told the number of bytes written of all texts together. Ranks of the first
+/// group return the texts, without the prompt, others nothing.
 template <class Communicator>
 std::vector<std::string> generate(Communicator& all, Communicator& own, const model_shape& shape,
                                   std::span<const float> parameters, const writing& what, const generation& how,

@@ -33,8 +33,9 @@ heads and the MLPs; plait programs join their partial products and send slices t
 work on other micro-batches.
 
   --checkpoint FILE    the model
-  --groups N           pipeline groups, 1 to 8 and at most the layers (default 2); the first ones get the layers left over
-  --ranks N            ranks in each group, 1 to 64 (default 2)
+  --groups N           pipeline groups, 1 to 8 and at most the layers (default 2); where the layers do not divide, the
+                       first groups have one more
+  --ranks N            ranks in each group, 1 to 64 (default 2); the heads need not divide
   --schedule NAME      of the programs: unscheduled (as written), fused (collectives inside the computations, on slices;
                        default) or overlapped (that, in chunks). The text is the same
 
@@ -115,7 +116,9 @@ inline generate_options parse_generate_options(std::span<const char* const> argu
     if (result.what.batch * result.what.length > 1'000'000'000) {
         throw demo::usage_failure("--batch times --length must be at most 1000000000");
     }
-    if (result.checkpoint.empty()) { throw demo::usage_failure("--checkpoint FILE is missing; train_gpt --save writes one"); }
+    if (result.checkpoint.empty()) {
+        throw demo::usage_failure("--checkpoint FILE is missing; train_gpt --save writes one");
+    }
     return result;
 }
 
@@ -123,8 +126,8 @@ inline generate_options parse_generate_options(std::span<const char* const> argu
 inline void check_fits(const generate_options& chosen, const model_shape& shape)
 {
     if (static_cast<std::size_t>(chosen.groups) > shape.layers) {
-        throw demo::usage_failure("the model has " + std::to_string(shape.layers) + " layers: --groups must be at most that, not " +
-                                  std::to_string(chosen.groups));
+        throw demo::usage_failure("the model has " + std::to_string(shape.layers) +
+                                  " layers: --groups must be at most that, not " + std::to_string(chosen.groups));
     }
 }
 

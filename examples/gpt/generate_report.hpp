@@ -38,8 +38,9 @@ class generate_report {
     {
         const model_shape& s = model.settings.shape;
         std::printf(
-            "%d pipeline groups of %d ranks (%s) write %zu texts of %zu bytes in %zu micro-batches, with a transformer of\n"
-            "%zu layers, width %zu and %zu heads, %zu parameters in all. Group 0 has %zu layers, the last one %zu; schedule: %s.\n\n",
+            "%d pipeline groups of %d ranks (%s) write %zu texts of %zu bytes in %zu micro-batches.\n"
+            "The transformer has %zu layers, width %zu, %zu heads and %zu parameters; the first group\n"
+            "has %zu layers, the last one %zu. Schedule of the programs: %s.\n\n",
             chosen.groups, chosen.ranks, ranks, chosen.what.batch, chosen.what.length,
             std::min(chosen.how().micro_batches, chosen.what.batch), s.layers, s.width, s.heads,
             model.parameters.size(), count(0), count(chosen.groups - 1), name(chosen.schedule).data());
@@ -86,10 +87,7 @@ class generate_report {
         const layer_range layers = layers_of(model_.settings.shape.layers, group, chosen_.groups);
         return layers.last - layers.first;
     }
-    double seconds() const
-    {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    }
+    double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
 
     const generate_options& chosen_;
     const checkpoint& model_;

@@ -30,8 +30,9 @@ inline std::vector<std::string> generate_on_threads(const model_shape& shape, st
             plait::thread_group& mine = groups[static_cast<std::size_t>(all.rank() / ranks)];
             try {
                 plait::thread_communicator own = mine.communicator(all.rank() % ranks);
-                std::vector<std::string> texts = generate(all, own, shape, parameters, what, how,
-                                                          all.rank() == 0 ? report : std::function<void(std::size_t)>());
+                std::vector<std::string> texts =
+                    generate(all, own, shape, parameters, what, how,
+                             all.rank() == 0 ? report : std::function<void(std::size_t)>());
                 if (all.rank() == 0) { result = std::move(texts); }
             } catch (...) {
                 // First to all ranks: theirs is the failure that is told.

@@ -54,9 +54,11 @@ class handover {
     template <class Use>
     void for_each_group(Use&& use) const
     {
-        [&]<int... G>(std::integer_sequence<int, G...>) {
+        [&]<int... G>(std::integer_sequence<int, G...>)
+        {
             ((G < groups_ ? use.template operator()<G>() : void()), ...);
-        }(std::make_integer_sequence<int, most_groups>{});
+        }
+        (std::make_integer_sequence<int, most_groups>{});
     }
 
     template <int Groups = 2>

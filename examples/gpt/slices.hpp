@@ -47,18 +47,17 @@ struct tensor_slice {
 
 /// This rank's weights of one block. Norms and the biases of whole rows are read where they are.
 struct block_slice {
-    std::vector<float> qkv_weight, qkv_bias;    // (width, qkv), qkv
-    std::vector<float> projection;              // (mixed, width)
-    std::vector<float> up, up_bias, down;       // (width, inner), inner, (inner, width)
+    std::vector<float> qkv_weight, qkv_bias;  // (width, qkv), qkv
+    std::vector<float> projection;            // (mixed, width)
+    std::vector<float> up, up_bias, down;     // (width, inner), inner, (inner, width)
 };
 
-/// Columns [first, first + count) of a dense matrix of `columns` columns into those from `at` on of one with `to_columns`.
+/// Columns [first, first + count) of a dense matrix of `columns` columns into those from `at` on of one with
+/// `to_columns`.
 inline void copy_columns(std::size_t rows, const float* from, std::size_t columns, std::size_t first, std::size_t count,
                          float* to, std::size_t to_columns, std::size_t at)
 {
-    for (std::size_t i = 0; i < rows; ++i) {
-        std::copy_n(from + i * columns + first, count, to + i * to_columns + at);
-    }
+    for (std::size_t i = 0; i < rows; ++i) { std::copy_n(from + i * columns + first, count, to + i * to_columns + at); }
 }
 
 /// The columns of a (rows, columns) matrix that belong to a range.

@@ -149,16 +149,15 @@ class pipeline_stage {
         const std::span<float> mixed = part(mixed_, rows * mine_.mixed);
         using in = stage::attention_in;
         l.attention_in(stage::x = stream(of), stage::gain = row(l.at.norm_1_gain), stage::shift = row(l.at.norm_1_bias),
-                       in::weight = l.weights.qkv_weight, in::bias = l.weights.qkv_bias, in::qkv = qkv,
-                       stage::R = rows, stage::H = shape_.width, stage::Q = whole(mine_.qkv));
+                       in::weight = l.weights.qkv_weight, in::bias = l.weights.qkv_bias, in::qkv = qkv, stage::R = rows,
+                       stage::H = shape_.width, stage::Q = whole(mine_.qkv));
         for (std::size_t t = 0; t < of.texts; ++t) {
             l.cache.attend(of.first_text + t, of.first, of.rows, qkv.data() + t * of.rows * mine_.qkv, mine_.qkv,
                            mixed.data() + t * of.rows * mine_.mixed, mine_.mixed);
         }
         using out = stage::attention_out;
         l.attention_out(out::mixed = mixed, out::weight = l.weights.projection, out::bias = row(l.at.projection_bias),
-                        stage::x = stream(of), stage::R = rows, stage::H = shape_.width,
-                        stage::K = whole(mine_.mixed));
+                        stage::x = stream(of), stage::R = rows, stage::H = shape_.width, stage::K = whole(mine_.mixed));
     }
 
     void mlp(layer& l, const micro_batch& of)

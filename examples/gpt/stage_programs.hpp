@@ -9,8 +9,8 @@
 
 namespace gpt {
 
-/// How a stage's programs run: as written; collectives in the kernels next to them, on slices of the width; that, and in
-/// chunks, so that products and collectives overlap. All give the same bits.
+/// How a stage's programs run: as written; collectives in the kernels next to them, on slices of the width; that, and
+/// in chunks, so that products and collectives overlap. All give the same bits.
 enum class stage_schedule { unscheduled, fused, overlapped };
 
 constexpr std::string_view name(stage_schedule kind)
@@ -51,8 +51,8 @@ struct embed {
     static constexpr auto positions = pl::tensor<"positions", float>(pl::sliced<0>, C, H);
     static constexpr auto byte = pl::tensor<"byte", std::int32_t>(pl::replicated, R);
     static constexpr auto position = pl::tensor<"position", std::int32_t>(pl::replicated, R);
-    static constexpr auto unscheduled = pl::program<"embed">(pl::update(
-        x, pl::all_reduce(pl::sum, pl::embedding(bytes, byte) + pl::embedding(positions, position))));
+    static constexpr auto unscheduled = pl::program<"embed">(
+        pl::update(x, pl::all_reduce(pl::sum, pl::embedding(bytes, byte) + pl::embedding(positions, position))));
 };
 
 /// Queries, keys and values of this rank's heads: no communication.
@@ -60,8 +60,8 @@ struct attention_in {
     static constexpr auto weight = pl::tensor<"weight", float>(pl::sliced<1>, H, Q);
     static constexpr auto bias = pl::tensor<"bias", float>(pl::sliced<0>, Q);
     static constexpr auto qkv = pl::tensor<"qkv", float>(pl::sliced<1>, R, Q);
-    static constexpr auto unscheduled = pl::program<"attention_in">(
-        pl::update(qkv, pl::matmul(pl::layer_norm(x, gain, shift, 1e-5_c), weight) + bias));
+    static constexpr auto unscheduled =
+        pl::program<"attention_in">(pl::update(qkv, pl::matmul(pl::layer_norm(x, gain, shift, 1e-5_c), weight) + bias));
 };
 
 /// Attention's projection: partial products, joined by an all_reduce.
@@ -69,8 +69,7 @@ struct attention_out {
     static constexpr auto mixed = pl::tensor<"mixed", float>(pl::sliced<1>, R, K);
     static constexpr auto weight = pl::tensor<"weight", float>(pl::sliced<0>, K, H);
     static constexpr auto bias = pl::tensor<"bias", float>(pl::replicated, H);
-    static constexpr auto total =
-        pl::label<"sum">(pl::all_reduce(pl::sum, pl::label<"mm">(pl::matmul(mixed, weight))));
+    static constexpr auto total = pl::label<"sum">(pl::all_reduce(pl::sum, pl::label<"mm">(pl::matmul(mixed, weight))));
     static constexpr auto unscheduled = pl::program<"attention_out">(pl::update(x, x + (total + bias)));
     static constexpr auto fused = unscheduled | pl::split<"sum", 1> | pl::reorder<"sum"> | pl::fuse;
     static constexpr auto overlapped = fused | pl::overlap<"mm", "sum">;
@@ -101,8 +100,8 @@ struct head {
     static constexpr auto last = pl::tensor<"last", float>(pl::replicated, T, H);
     static constexpr auto weight = pl::tensor<"weight", float>(pl::sliced<1>, H, 256_c);
     static constexpr auto logits = pl::tensor<"logits", float>(pl::replicated, T, 256_c);
-    static constexpr auto unscheduled = pl::program<"head">(pl::update(
-        logits, pl::all_gather(pl::matmul(pl::layer_norm(last, gain, shift, 1e-5_c), weight))));
+    static constexpr auto unscheduled = pl::program<"head">(
+        pl::update(logits, pl::all_gather(pl::matmul(pl::layer_norm(last, gain, shift, 1e-5_c), weight))));
 };
 
 /// A name with a digit behind it.
@@ -153,12 +152,20 @@ struct handover {
     template <int G, class Program>
     static constexpr auto sliced_from(Program p)
     {
-        if constexpr (G == Groups - 1) { return p; } else { return sliced_from<G + 1>(handed_on<G>::sliced(p)); }
+        if constexpr (G == Groups - 1) {
+            return p;
+        } else {
+            return sliced_from<G + 1>(handed_on<G>::sliced(p));
+        }
     }
     template <int G, class Program>
     static constexpr auto overlapped_from(Program p)
     {
-        if constexpr (G == Groups - 1) { return p; } else { return overlapped_from<G + 1>(handed_on<G>::overlapped(p)); }
+        if constexpr (G == Groups - 1) {
+            return p;
+        } else {
+            return overlapped_from<G + 1>(handed_on<G>::overlapped(p));
+        }
     }
     static constexpr auto unscheduled = program(std::make_integer_sequence<int, Groups - 1>{});
     static constexpr auto fused = sliced_from<0>(unscheduled) | pl::fuse;
