@@ -3,6 +3,7 @@
 #include "../../examples/gpt/generate_plainly.hpp"
 #include "../../examples/gpt/generate_threads.hpp"
 #include "../../examples/gpt/transformer.hpp"
+#include "../../examples/support/failure.hpp"
 
 #include <plait/core/philox.hpp>
 
