@@ -29,7 +29,7 @@ template <class T>
 matrix_view<T> head_of(const attention_sizes& sizes, T* rows, std::size_t columns, std::size_t first,
                        std::size_t sequence, std::size_t head)
 {
-    return {rows + sequence * sizes.length * columns + first + head * sizes.head_width(), columns, 1};
+    return dense(rows + sequence * sizes.length * columns + first + head * sizes.head_width(), columns);
 }
 
 template <class T>
@@ -43,7 +43,7 @@ T attention_scale(const attention_sizes& sizes)
 /// mixed = softmax(q k' / sqrt(head width)) v for each sequence and head; a byte looks at itself and those before it.
 /// qkv has rows of queries, keys and values, 3 width in all. Leaves the probabilities for the backward.
 template <class T>
-void attention(const attention_sizes& sizes, const T* qkv, T* probabilities, T* mixed, product_scratch<T>& scratch)
+void attention(const attention_sizes& sizes, const T* qkv, T* probabilities, T* mixed, product_scratch& scratch)
 {
     const std::size_t length = sizes.length;
     const std::size_t part = sizes.head_width();
@@ -69,7 +69,7 @@ void attention(const attention_sizes& sizes, const T* qkv, T* probabilities, T* 
 /// Writes d_qkv from d_mixed and what attention() had and left. `work` is working memory, resized as needed.
 template <class T>
 void attention_backward(const attention_sizes& sizes, const T* qkv, const T* probabilities, const T* d_mixed, T* d_qkv,
-                        std::vector<T>& work, product_scratch<T>& scratch)
+                        std::vector<T>& work, product_scratch& scratch)
 {
     const std::size_t length = sizes.length;
     const std::size_t part = sizes.head_width();

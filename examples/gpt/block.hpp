@@ -32,7 +32,7 @@ struct block_activations {
 template <class T>
 struct block_work {
     std::vector<T> d_narrow, d_qkv, d_wide, d_attention;
-    product_scratch<T> scratch;
+    product_scratch scratch;
 };
 
 /// output = middle + down(gelu(up(norm_2(middle)))) with middle = input + projection(attention(norm_1(input))).

@@ -107,7 +107,7 @@ void layer_norm_backward(std::size_t rows, std::size_t width, const T* x, const 
 /// y = x weight + bias; weight is (inputs, outputs). Without a bias where it is null.
 template <class T>
 void linear(std::size_t rows, std::size_t inputs, std::size_t outputs, const T* x, const T* weight, const T* bias, T* y,
-            product_scratch<T>& scratch)
+            product_scratch& scratch)
 {
     product(rows, outputs, inputs, dense_input(x, inputs), dense_input(weight, outputs), dense(y, outputs), scratch);
     if (bias == nullptr) { return; }
@@ -117,7 +117,7 @@ void linear(std::size_t rows, std::size_t inputs, std::size_t outputs, const T* 
 /// Writes d_x, d_weight and, where it is not null, d_bias.
 template <class T>
 void linear_backward(std::size_t rows, std::size_t inputs, std::size_t outputs, const T* x, const T* weight,
-                     const T* d_y, T* d_x, T* d_weight, T* d_bias, product_scratch<T>& scratch)
+                     const T* d_y, T* d_x, T* d_weight, T* d_bias, product_scratch& scratch)
 {
     product(inputs, outputs, rows, dense_input(x, inputs).transposed(), dense_input(d_y, outputs),
             dense(d_weight, outputs), scratch);

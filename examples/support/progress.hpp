@@ -19,12 +19,20 @@ class progress {
     /// After `done` steps; losses in nats per byte, `seconds` since the start. The last call has `last` set.
     void show(int done, double train, double held_out, double seconds, bool last)
     {
+        char losses[80];
+        std::snprintf(losses, sizeof losses, "loss %.3f, held out %.3f nats/byte", train, held_out);
+        show("step", done, losses, seconds, last);
+    }
+
+    /// The same of other things than steps, and with other news.
+    void show(const char* what, int done, const char* news, double seconds, bool last)
+    {
         const double share = static_cast<double>(done) / total_;
         if (!in_place_ && !last && share * lines_ < printed_) { return; }
         ++printed_;
-        std::fprintf(out_, "%s  %s step %*d of %d   loss %.3f, held out %.3f nats/byte   %5.1f s%s", in_place_ ? "\r" : "",
-                     bar(share).c_str(), static_cast<int>(std::to_string(total_).size()), done, total_, train, held_out,
-                     seconds, in_place_ && !last ? "" : "\n");
+        std::fprintf(out_, "%s  %s %s %*d of %d   %s   %5.1f s%s", in_place_ ? "\r" : "", bar(share).c_str(), what,
+                     static_cast<int>(std::to_string(total_).size()), done, total_, news, seconds,
+                     in_place_ && !last ? "" : "\n");
         std::fflush(out_);
     }
 

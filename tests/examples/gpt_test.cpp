@@ -63,7 +63,7 @@ constexpr double tolerance = 1e-8;
 
 TEST_CASE("a product is the sum of products, whatever the strides")
 {
-    gpt::product_scratch<double> scratch;
+    gpt::product_scratch scratch;
     struct size {
         std::size_t m, n, k;
     };
@@ -74,15 +74,15 @@ TEST_CASE("a product is the sum of products, whatever the strides")
         for (const bool turned : {false, true}) {
             numbers c(m * n, 99.0);
             const gpt::matrix_view<const double> left =
-                turned ? gpt::matrix_view<const double>{a.data(), 1, m} : gpt::dense_input(a.data(), k);
+                turned ? gpt::dense_input(a.data(), m).transposed() : gpt::dense_input(a.data(), k);
             const gpt::matrix_view<const double> right =
-                turned ? gpt::matrix_view<const double>{b.data(), 1, k} : gpt::dense_input(b.data(), n);
+                turned ? gpt::dense_input(b.data(), k).transposed() : gpt::dense_input(b.data(), n);
             gpt::product(m, n, k, left, right, gpt::dense(c.data(), n), scratch);
             for (std::size_t i = 0; i < m; ++i) {
                 for (std::size_t j = 0; j < n; ++j) {
                     double sum = 0;
                     for (std::size_t t = 0; t < k; ++t) {
-                        sum += left.data[i * left.row + t * left.column] * right.data[t * right.row + j * right.column];
+                        sum += left.at(i, t) * right.at(t, j);
                     }
                     CHECK(c[i * n + j] == doctest::Approx(sum));
                 }
@@ -131,7 +131,7 @@ TEST_CASE("linear: derivatives, with and without a bias")
     numbers weight = random_numbers(inputs * outputs, 2);
     numbers bias = random_numbers(outputs, 3);
     const numbers d_y = random_numbers(rows * outputs, 4);
-    gpt::product_scratch<double> scratch;
+    gpt::product_scratch scratch;
     for (const bool with_bias : {true, false}) {
         numbers y(rows * outputs);
         const auto f = [&] {
@@ -205,7 +205,8 @@ TEST_CASE("attention: rows of probabilities sum to 1 and end at the diagonal; de
         numbers qkv = random_numbers(sizes.sequences * length * 3 * sizes.width, 1);
         for (double& value : qkv) { value *= 2; }
         const numbers d_mixed = random_numbers(sizes.sequences * length * sizes.width, 2);
-        numbers probabilities(sizes.probabilities()), mixed(d_mixed.size()), work, scratch;
+        numbers probabilities(sizes.probabilities()), mixed(d_mixed.size()), work;
+        gpt::product_scratch scratch;
         const auto f = [&] {
             gpt::attention(sizes, qkv.data(), probabilities.data(), mixed.data(), scratch);
             return dot(mixed, d_mixed);
