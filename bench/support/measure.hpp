@@ -1,7 +1,7 @@
 // Timing several contestants against each other, on all ranks of one group.
 #pragma once
 
-#include <plait/fabric/threads.hpp>
+#include <plait/fabric/communicator.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -21,6 +21,7 @@ struct contestant {
 struct timing {
     double seconds = 0;  // median
     double spread = 0;   // interquartile range over median
+    double least = 0;
 };
 
 inline double now()
@@ -32,11 +33,12 @@ inline timing summary(std::vector<double> samples)
 {
     std::ranges::sort(samples);
     const std::size_t n = samples.size();
-    return {samples[n / 2], (samples[n * 3 / 4] - samples[n / 4]) / samples[n / 2]};
+    return {samples[n / 2], (samples[n * 3 / 4] - samples[n / 4]) / samples[n / 2], samples[0]};
 }
 
 /// Rank 0's opinion, on every rank.
-inline double agreed(plait::thread_communicator& comm, double mine)
+template <plait::communicator Comm>
+double agreed(Comm& comm, double mine)
 {
     const double of_rank_0 = *static_cast<const double*>(comm.exchange(&mine, sizeof mine, "opinion")[0]);
     comm.barrier("opinion has been read");
@@ -44,7 +46,8 @@ inline double agreed(plait::thread_communicator& comm, double mine)
 }
 
 /// Seconds of one sample of `calls` calls, between two meetings.
-inline double sample(plait::thread_communicator& comm, const contestant& c, int calls)
+template <plait::communicator Comm>
+double sample(Comm& comm, const contestant& c, int calls)
 {
     comm.barrier("start of a sample");
     const double start = now();
@@ -55,8 +58,8 @@ inline double sample(plait::thread_communicator& comm, const contestant& c, int 
 
 /// Times all contestants in turn, `rounds` samples each of at least `least` seconds, each round beginning with another
 /// one: so that a slow or fast phase of the machine meets all alike. The result counts on rank 0.
-inline std::vector<timing> race(plait::thread_communicator& comm, const std::vector<contestant>& all, int rounds,
-                                double least)
+template <plait::communicator Comm>
+std::vector<timing> race(Comm& comm, const std::vector<contestant>& all, int rounds, double least)
 {
     std::vector<int> calls;
     for (const contestant& c : all) {
