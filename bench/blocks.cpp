@@ -86,11 +86,11 @@ class rank_of_block {
     void before()
     {
         if constexpr (is_mlp) {
-            bench::product(s_.rows(), s_.half(), s_.h, x.data(), w1.data(), inner_.data(), s_.half());
+            bench::product(s_.rows(), s_.half(), s_.h, x.data(), w1.data(), inner_.data());
             bench::bias_gelu(inner_.data(), b1.data(), s_.rows(), s_.half());
         }
     }
-    void last_product() { bench::product(s_.rows(), s_.h, s_.half(), left(), w.data(), partial(), s_.h); }
+    void last_product() { bench::product(s_.rows(), s_.h, s_.half(), left(), w.data(), partial()); }
     void last_product_in_chunks(int n)
     {
         bench::product_in_chunks(s_, left(), w.data(), partial(), static_cast<std::size_t>(n));
@@ -189,7 +189,6 @@ result measure(const block_shape& s, const pl::link& link, int rounds)
         const seconds delay = simulated ? seconds(2 * latency) + seconds(bytes / link.bytes_per_second) : seconds(0);
         std::vector<contestant> all{{"by hand", [&] { data.by_hand(delay); }},
                                     {"unscheduled", [&] { unscheduled.run(bindings); }},
-                                    {"sliced", [&] { sliced.run(bindings); }},
                                     {"fused", [&] { fused.run(bindings); }}};
         const auto in_chunks = [&](auto& run, int n) {
             return [&run, &bindings, n] {
@@ -201,6 +200,7 @@ result measure(const block_shape& s, const pl::link& link, int rounds)
             for (int n : chunk_counts) { all.push_back({with_chunks("overlapped", n), in_chunks(overlapped, n)}); }
             for (int n : chunk_counts) { all.push_back({with_chunks("overlapped, axis S", n), in_chunks(by_rows, n)}); }
         } else {
+            all.push_back({"sliced", [&] { sliced.run(bindings); }});
             all.push_back({"overlapped", in_chunks(overlapped, 0)});
             all.push_back({"overlapped, axis S", in_chunks(by_rows, 0)});
         }
@@ -237,14 +237,15 @@ double ms(double seconds) { return seconds * 1e3; }
 
 void print_row(const char* name, const timing& t, const result& r, double exposed, double ideal, double least_ideal)
 {
-    std::printf("  %-34s %9.3f %9.3f %7.2f %7.2f %9.3f %7.0f%% %8.0f%% %6.0f%%\n", name, ms(t.seconds), ms(t.least),
-                r["by hand"].seconds / t.seconds, r["unscheduled"].seconds / t.seconds, ms(exposed), 100 * ideal / t.seconds,
-                100 * least_ideal / t.least, 100 * t.spread);
+    std::printf("  %-30s %8.3f %8.3f %8.3f %6.2f %6.2f %6.2f %8.3f %8.0f%% %8.0f%% %6.0f%%\n", name, ms(t.seconds),
+                ms(t.least), ms(t.busy), r["by hand"].seconds / t.seconds, r["unscheduled"].seconds / t.seconds,
+                r["by hand"].busy / t.busy, ms(exposed), 100 * ideal / t.seconds, 100 * least_ideal / t.least,
+                100 * t.spread);
 }
 void print_head(const char* what)
 {
-    std::printf("\n%s\n  %-34s %9s %9s %7s %7s %9s %8s %9s %7s\n", what, "schedule", "ms", "least", "/hand", "/unsch.",
-                "exposed", "of ideal", "of least", "spread");
+    std::printf("\n%s\n  %-30s %8s %8s %8s %6s %6s %6s %8s %9s %9s %7s\n", what, "schedule", "ms", "least", "busy", "/hand",
+                "/unsch", "busy/h", "exposed", "of ideal", "of least", "spread");
 }
 
 void record_row(const bench::options& o, const std::string& workload, const std::string& fabric, const std::string& name,
@@ -267,18 +268,23 @@ void record_row(const bench::options& o, const std::string& workload, const std:
 bool on_slices(const std::string& name) { return name != "by hand" && name != "unscheduled"; }
 
 template <class Block, class Rows>
-void block(const bench::options& o, const char* name, const block_shape& s)
+void block(const bench::options& o, const char* name, const block_shape& s, int rounds)
 {
-    const int rounds = o.quick ? 9 : 21;
     const std::string workload = std::string(name) + " " + std::to_string(s.b) + "x" + std::to_string(s.s) + "x" +
                                  std::to_string(s.h) + " K=" + std::to_string(s.k);
     const result direct = measure<Block, Rows>(s, {}, rounds);
     const pieces p = direct.parts();
     const double computed = p.before.seconds + p.product.seconds;
-    std::printf("\n%s, 2 ranks: product alone %.3f ms%s, whole epilogue %.3f, half of it %.3f, bare fused pass %.3f\n",
-                workload.c_str(), ms(p.product.seconds),
-                p.before.seconds > 1e-5 ? (", what comes before it " + std::to_string(ms(p.before.seconds))).c_str() : "",
-                ms(p.whole_epilogue.seconds), ms(p.half_epilogue.seconds), ms(p.bare_pass.seconds));
+    std::printf("\n%s, 2 ranks\n  alone, ms (least, busy):", workload.c_str());
+    const auto print_piece = [](const char* what, const timing& t) {
+        std::printf(" %s %.3f (%.3f, %.3f)", what, ms(t.seconds), ms(t.least), ms(t.busy));
+    };
+    if (rank_of_block<Block>::is_mlp) { print_piece("first product and gelu", p.before); }
+    print_piece("product", p.product);
+    print_piece("epilogue", p.whole_epilogue);
+    print_piece("half of it", p.half_epilogue);
+    print_piece("bare fused pass", p.bare_pass);
+    std::printf("\n");
     print_head("through shared memory; ideal: products, and the fused pass at the speed of memory");
     const double ideal = computed + p.bare_pass.seconds;
     const double least = p.before.least + p.product.least + p.bare_pass.least;
@@ -290,7 +296,7 @@ void block(const bench::options& o, const char* name, const block_shape& s)
         record_row(o, workload, "threads", c, s, 2, t, direct, ideal);
     }
 
-    // The communication of one all_reduce takes as long as the product: 2 (n - 1) / n of the bytes, n = 2.
+    // The communication of one all_reduce, 2 (n - 1) / n of the bytes, n = 2, takes as long as the product.
     const double bytes = static_cast<double>(s.elements() * sizeof(float));
     const pl::link link{latency, bytes / p.product.seconds};
     const result r = measure<Block, Rows>(s, link, rounds);
@@ -318,13 +324,13 @@ void block(const bench::options& o, const char* name, const block_shape& s)
         const double least_time = ideal_of(q.before.least, q.product.least, q.half_epilogue.least);
         print_row(c.c_str(), t, r, t.seconds - q.before.seconds - q.product.seconds - finish.seconds, best_time, least_time);
         record_row(o, workload, "threads, simulated link", c, s, 2, t, r, best_time);
-        if (overlaps && 100 * best_time / t.seconds > best_percent) {
+        if (overlaps && 100 * least_time / t.least > best_least) {
             best = c;
             best_percent = 100 * best_time / t.seconds;
             best_least = 100 * least_time / t.least;
         }
     }
-    std::printf("  the product in chunks (of columns, as the schedule cuts it), without anything else:");
+    std::printf("  the product in chunks (of rows, as the schedule cuts it) and nothing else:");
     for (int n : chunk_counts) {
         const timing& t = r[with_chunks("product", n)];
         std::printf("  %d: %.3f ms (least %.3f)", n, ms(t.seconds), ms(t.least));
@@ -332,7 +338,9 @@ void block(const bench::options& o, const char* name, const block_shape& s)
     std::printf("; whole: %.3f (least %.3f)\n  goal: 90%% of ideal for the best number of chunks: %s, %.0f%% by medians, %.0f%% by "
                 "least times: %s\n",
                 ms(q.product.seconds), ms(q.product.least), best.c_str(), best_percent, best_least,
-                best_percent >= 90 ? "met" : "missed");
+                std::min(best_percent, best_least) >= 90 ? "met"
+                : std::max(best_percent, best_least) >= 90 ? "met by one of them"
+                                                           : "missed");
     std::fflush(stdout);
 }
 
@@ -340,7 +348,7 @@ void block(const bench::options& o, const char* name, const block_shape& s)
 void pipeline(const bench::options& o, const block_shape& s, int n, const pl::link& link)
 {
     using block_t = pl::blocks::pipeline<>;
-    const int rounds = o.quick ? 9 : 21;
+    const int rounds = o.quick ? 9 : 31;
     const int world = 2 * n;
     const auto group_size = static_cast<std::size_t>(n);
     const bool simulated = link.is_simulated();
@@ -433,13 +441,13 @@ void pipeline(const bench::options& o, const block_shape& s, int n, const pl::li
     // By hand nothing is counted: what its sleeps stand for.
     sent[0] = static_cast<std::uint64_t>(static_cast<double>(s.elements() * sizeof(float)) * (1 + 2.0 * (n - 1) / n));
     busiest[0] = static_cast<double>(sent[0]);
-    std::printf("\npipeline %zux%zux%zu, 2 groups of %d, %s\n  %-34s %9s %9s %7s %7s %13s %10s %7s\n", s.b, s.s, s.h, n,
-                simulated ? "simulated link of 1 GB/s and 5 us" : "through shared memory", "schedule", "ms", "least", "/hand",
-                "/unsch.", "sender, bytes", "link alone", "spread");
+    std::printf("\npipeline %zux%zux%zu, 2 groups of %d, %s\n  %-30s %8s %8s %8s %6s %6s %13s %10s %7s\n", s.b, s.s, s.h, n,
+                simulated ? "simulated link of 1 GB/s and 5 us" : "through shared memory", "schedule", "ms", "least", "busy",
+                "/hand", "/unsch", "sender, bytes", "link alone", "spread");
     for (std::size_t i = 0; i < r.names.size(); ++i) {
         const timing& t = r.times[i];
         const double alone = simulated ? busiest[i] / link.bytes_per_second : 0;
-        std::printf("  %-34s %9.3f %9.3f %7.2f %7.2f %13llu %10.3f %6.0f%%\n", r.names[i].c_str(), ms(t.seconds), ms(t.least),
+        std::printf("  %-30s %8.3f %8.3f %8.3f %6.2f %6.2f %13llu %10.3f %6.0f%%\n", r.names[i].c_str(), ms(t.seconds), ms(t.least), ms(t.busy),
                     r["by hand"].seconds / t.seconds, r["unscheduled"].seconds / t.seconds,
                     static_cast<unsigned long long>(sent[i]), ms(alone), 100 * t.spread);
         record_row(o, "pipeline", simulated ? "threads, simulated link" : "threads", r.names[i], s, world, t, r,
@@ -451,17 +459,19 @@ void pipeline(const bench::options& o, const block_shape& s, int n, const pl::li
 void run(const bench::options& o)
 {
     std::printf(
-        "Blocks in f32, ranks are threads; medians of %d. Ratios above 1: faster than by hand (%s, a sum through shared "
+        "Blocks in f32, ranks are threads; medians of %d (mlp: half as many). Ratios above 1: faster than by hand (%s, a sum through shared "
         "memory or a sleep as long as the link's, one loop for the rest), than unscheduled.\nexposed: the time without "
         "products and epilogue (of slices, where the schedule works on slices). of ideal by medians, of least by least "
-        "times.\n",
-        o.quick ? 9 : 21, bench::product_name());
+        "times; busy: processor time of rank 0, which other work on the machine hardly changes, and busy/h that by hand over "
+        "it.\n",
+        o.quick ? 9 : 31, bench::product_name());
     const std::size_t length = o.quick ? 128 : 256;
+    const int rounds = o.quick ? 9 : 31;
     using namespace pl::blocks;
     for (std::size_t h : o.quick ? std::vector<std::size_t>{256} : std::vector<std::size_t>{768, 1024}) {
-        block<row_parallel<>, row_parallel<float, 1>>(o, "row_parallel", {2, length, h, h});
-        block<row_parallel<>, row_parallel<float, 1>>(o, "row_parallel", {2, length, h, 4 * h});
-        block<mlp<>, mlp<float, 1>>(o, "mlp", {2, length, h, 4 * h});
+        block<row_parallel<>, row_parallel<float, 1>>(o, "row_parallel", {2, length, h, h}, rounds);
+        block<row_parallel<>, row_parallel<float, 1>>(o, "row_parallel", {2, length, h, 4 * h}, rounds);
+        block<mlp<>, mlp<float, 1>>(o, "mlp", {2, length, h, 4 * h}, rounds / 2);
         for (int n : {1, 2}) {
             pipeline(o, {2, length, h, 0}, n, {});
             pipeline(o, {2, length, h, 0}, n, {latency, 1e9});

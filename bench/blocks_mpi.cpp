@@ -47,7 +47,7 @@ void projection(const bench::options& o, mpi_communicator& comm, const block_sha
     pl::executable overlapped{block::overlapped, comm};
     pl::executable by_rows{rows::overlapped, comm};
     const auto product = [&] {
-        bench::product(s.rows(), s.h, s.half(), x.data(), w.data(), partial.mine.data(), s.h);
+        bench::product(s.rows(), s.h, s.half(), x.data(), w.data(), partial.mine.data());
     };
     const auto all_reduce = [&] {
         MPI_Allreduce(partial.mine.data(), total.data(), static_cast<int>(n), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);

@@ -39,32 +39,31 @@ inline std::vector<float> numbers(std::size_t n, std::size_t which, float scale)
     return x;
 }
 
-/// c = a b of row-major m x k and k x n, by OpenBLAS itself. `stride`: of the rows of b and c.
-inline void product(std::size_t m, std::size_t n, std::size_t k, const float* a, const float* b, float* c,
-                    std::size_t stride)
+/// c = a b of row-major m x k and k x n, by OpenBLAS itself.
+inline void product(std::size_t m, std::size_t n, std::size_t k, const float* a, const float* b, float* c)
 {
 #if PLAIT_HAS_OPENBLAS
     plait::host::detail::blas_on_one_thread();
     const auto size = [](std::size_t s) { return static_cast<int>(s); };
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size(m), size(n), size(k), 1, a, size(k), b, size(stride), 0, c,
-                size(stride));
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size(m), size(n), size(k), 1, a, size(k), b, size(n), 0, c,
+                size(n));
 #else
     static thread_local plait::host::gemm_scratch scratch;
-    const auto step = static_cast<std::ptrdiff_t>(stride);
+    const auto step = static_cast<std::ptrdiff_t>(n);
     plait::host::own::gemm<float, float>(m, n, k, {a, static_cast<std::ptrdiff_t>(k), 1}, {b, step, 1}, {c, step, 1},
                                          scratch);
 #endif
 }
 inline const char* product_name() { return PLAIT_HAS_OPENBLAS ? "OpenBLAS" : "plait's own product (no OpenBLAS found)"; }
 
-/// The same in as many pieces as a pipeline of `chunks` chunks cuts it into: columns of each rank's slice of c.
+/// The same in as many pieces as a pipeline of `chunks` chunks cuts it into: the rows of each of the b matrices.
 inline void product_in_chunks(const block_shape& s, const float* a, const float* b, float* c, std::size_t chunks)
 {
-    const std::size_t slice = s.h / 2;
     for (std::size_t i = 0; i < chunks; ++i) {
-        for (std::size_t r = 0; r < 2; ++r) {
-            const std::size_t from = r * slice + slice * i / chunks, to = r * slice + slice * (i + 1) / chunks;
-            if (from < to) { product(s.rows(), to - from, s.half(), a, b + from, c + from, s.h); }
+        const std::size_t from = s.s * i / chunks, to = s.s * (i + 1) / chunks;
+        for (std::size_t batch = 0; batch < s.b; ++batch) {
+            const std::size_t row = batch * s.s + from;
+            product(to - from, s.h, s.half(), a + row * s.half(), b, c + row * s.h);
         }
     }
 }
