@@ -333,11 +333,11 @@ void block(const bench::options& o, const char* name, const block_shape& s, int 
     std::printf("  the product in chunks (of rows, as the schedule cuts it) and nothing else:");
     for (int n : chunk_counts) {
         const timing& t = r[with_chunks("product", n)];
-        std::printf("  %d: %.3f ms (least %.3f)", n, ms(t.seconds), ms(t.least));
+        std::printf("  %d: %.3f ms (least %.3f, busy %.3f)", n, ms(t.seconds), ms(t.least), ms(t.busy));
     }
-    std::printf("; whole: %.3f (least %.3f)\n  goal: 90%% of ideal for the best number of chunks: %s, %.0f%% by medians, %.0f%% by "
+    std::printf("; whole: %.3f (least %.3f, busy %.3f)\n  goal: 90%% of ideal for the best number of chunks: %s, %.0f%% by medians, %.0f%% by "
                 "least times: %s\n",
-                ms(q.product.seconds), ms(q.product.least), best.c_str(), best_percent, best_least,
+                ms(q.product.seconds), ms(q.product.least), ms(q.product.busy), best.c_str(), best_percent, best_least,
                 std::min(best_percent, best_least) >= 90 ? "met"
                 : std::max(best_percent, best_least) >= 90 ? "met by one of them"
                                                            : "missed");
