@@ -3,6 +3,7 @@
 #include "support/records.hpp"
 
 #include <plait/core/dtype.hpp>
+#include <plait/fabric/threads.hpp>
 #include <plait/target/host/gemm.hpp>
 
 #include <cmath>

@@ -3,6 +3,7 @@
 #include "support/by_hand.hpp"
 #include "support/measure.hpp"
 #include "support/records.hpp"
+#include "support/shared_buffer.hpp"
 
 #include <plait/plait.hpp>
 
@@ -32,39 +33,6 @@ struct setting {
     int rounds;
 };
 
-/// One rank's buffers of one type that all ranks can reach.
-template <class T>
-struct shared_buffer {
-    decltype(std::declval<thread_communicator&>().symmetric<T>(0)) memory;
-    std::span<T> mine;
-    std::vector<T*> all;
-
-    shared_buffer(thread_communicator& comm, std::int64_t n)
-        : memory(comm.symmetric<T>(static_cast<std::size_t>(n))), mine(memory)
-    {
-        T* address = mine.data();
-        for (const void* theirs : comm.exchange(&address, sizeof address, "addresses")) {
-            all.push_back(*static_cast<T* const*>(theirs));
-        }
-        comm.barrier("addresses have been read");
-    }
-};
-
-float gradient(std::size_t i, int rank)
-{
-    return 0.01F * static_cast<float>(static_cast<int>((i * 7919 + static_cast<std::size_t>(rank) * 31) % 201) - 100);
-}
-
-/// Refuses to time what gives another result.
-void must_agree(const char* what, std::span<const float> a, std::span<const float> b)
-{
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        if (!(std::fabs(a[i] - b[i]) <= 1e-6F * std::fmax(1.0F, std::fabs(b[i])))) {
-            throw std::runtime_error(std::string(what) + " gives other parameters, element " + std::to_string(i));
-        }
-    }
-}
-
 /// Adam in f32: all contestants on the same gradients and parameters.
 template <int Ranks>
 void adam_f32(const setting& s)
@@ -74,7 +42,7 @@ void adam_f32(const setting& s)
         using adam = pl::optim::adam<>;
         const std::int64_t part = pl::slice_of(s.n, comm.rank(), s.ranks).count;
         const auto begin = static_cast<std::size_t>(pl::slice_of(s.n, comm.rank(), s.ranks).begin);
-        shared_buffer<float> g(comm, s.n), p(comm, s.n), average(comm, s.n);
+        bench::shared_buffer<float, thread_communicator> g(comm, s.n), p(comm, s.n), average(comm, s.n);
         auto m = comm.symmetric<float>(static_cast<std::size_t>(s.n));
         auto v = comm.symmetric<float>(static_cast<std::size_t>(s.n));
         std::span<float> whole_m = m, whole_v = v;
@@ -115,7 +83,7 @@ void adam_f32(const setting& s)
         const auto reset = [&] {
             comm.barrier("all are done");
             for (std::size_t i = 0; i < g.mine.size(); ++i) {
-                g.mine[i] = gradient(i, comm.rank());
+                g.mine[i] = bench::gradient(i, comm.rank());
                 p.mine[i] = 1;
                 whole_m[i] = 0;
                 whole_v[i] = 0;
@@ -128,7 +96,7 @@ void adam_f32(const setting& s)
             contestants[c].call();
             comm.barrier("parameters are there");
             if (c == 0) { expected.assign(p.mine.begin(), p.mine.end()); }
-            must_agree(contestants[c].name.c_str(), p.mine, expected);
+            bench::must_agree(contestants[c].name.c_str(), p.mine, expected);
         }
         reset();
         const auto result = bench::race(comm, contestants, s.rounds, 2e-3);
@@ -171,7 +139,7 @@ void schedules(const setting& s, const char* workload, const char* dtype)
         const auto n = static_cast<std::size_t>(s.n);
         const auto part = static_cast<std::size_t>(pl::slice_of(s.n, comm.rank(), s.ranks).count);
         std::vector<Gradient> g(n);
-        for (std::size_t i = 0; i < n; ++i) { g[i] = static_cast<Gradient>(gradient(i, comm.rank())); }
+        for (std::size_t i = 0; i < n; ++i) { g[i] = static_cast<Gradient>(bench::gradient(i, comm.rank())); }
         std::vector<float> p(n, 1.0F), m(n), v(n);
         std::vector<Model> model(o::has_copy ? n : 0, Model(1.0F));
         pl::executable unscheduled{o::unscheduled, comm};

@@ -144,8 +144,8 @@ void baseline_step(plait::thread_communicator& comm, const all_buffers& all, flo
 
 /// Runs `pass(begin, count, copy)` over this rank's slice, and hands the new parameters to the other ranks: `streaming`
 /// past the caches and in pieces, else the first other rank directly.
-template <int Ranks, class Pass>
-void fused_step(plait::thread_communicator& comm, const all_buffers& all, std::int64_t n, bool streaming, Pass&& pass)
+template <int Ranks, class Comm, class Pass>
+void fused_step(Comm& comm, const all_buffers& all, std::int64_t n, bool streaming, Pass&& pass)
 {
     constexpr std::size_t piece = 512;
     alignas(64) float copy[piece];
