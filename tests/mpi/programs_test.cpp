@@ -56,7 +56,7 @@ TEST_CASE("processes: every collective, alone and fused")
     for (const harness::program& e : {erased(p, "unfused"), erased(p | pl::fuse, "fused")}) {
         for (const auto& [m, n] : {std::array<std::int64_t, 2>{1, 1}, {3, 5}, {0, 4}, {17, 300}, {2, 5000}}) {
             CAPTURE(m);
-            harness::check(e, processes(), harness::random_inputs(e, processes(), {{"M", m}, {"N", n}}), 4);
+            harness::check(e, processes(), harness::random_inputs(e, processes(), {{"M", m}, {"N", n}}), 4 + processes());
         }
     }
 }

@@ -14,7 +14,7 @@ constexpr auto K = pl::dim<"K">;
 constexpr auto N = pl::dim<"N">;
 
 /// Sums of k products of numbers up to 2 each, rounded once per addition at worst.
-double ulps_of(std::int64_t k) { return 2 + 2 * static_cast<double>(k); }
+double ulps_of(std::int64_t k) { return 8 + 2 * static_cast<double>(k); }
 
 template <class P>
 void check_sizes(P program, const char* name, int most_ranks = 4, int products = 1)

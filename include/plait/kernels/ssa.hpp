@@ -162,7 +162,12 @@ PLAIT_INLINE compute_t<Step::type> evaluate(const Registers& r)
     } else if constexpr (Step::kind == op::dropout) {  // of x with probability p; the third says what is kept
         const in x = operand<Step::a, in>(r);
         const in p = operand<Step::b, in>(r);
-        return round_to<Step::type>(operand<Step::c, bool>(r) ? x / (in{1} - p) : in{});
+        const in kept = x / (in{1} - p);
+        if constexpr (std::is_same_v<in, float>) {
+            return round_to<Step::type>(plait::detail::choose(operand<Step::c, bool>(r), kept, 0.0F));
+        } else {
+            return round_to<Step::type>(operand<Step::c, bool>(r) ? kept : in{});
+        }
     } else if constexpr (Step::c >= 0) {  // a contracted addition: the product's factors, then the other operand
         const in x = operand<Step::a, in>(r);
         const in y = operand<Step::b, in>(r);

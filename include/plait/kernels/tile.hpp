@@ -60,7 +60,14 @@ struct reader<I, input<D, access::varies, R>> {
     using value = compute_t<D>;
     const element_t<D>* p;
     PLAIT_INLINE explicit reader(const tile_pointers& t) : p(static_cast<const element_t<D>*>(t.in[I])) {}
-    PLAIT_INLINE value load(std::size_t i) const { return static_cast<value>(p[i]); }
+    PLAIT_INLINE value load(std::size_t i) const
+    {
+        if constexpr (D == dtype::boolean) {
+            return reinterpret_cast<const unsigned char*>(p)[i] != 0;  // which GCC vectorises, unlike a bool
+        } else {
+            return static_cast<value>(p[i]);
+        }
+    }
 };
 template <std::size_t I, dtype D, reduction R>
 struct reader<I, input<D, access::uniform, R>> {

@@ -34,10 +34,12 @@ inline chunking choose_chunks(const arguments& args, std::span<const pass_view> 
     // Enough rows that a matrix product does not lose its speed, few enough bytes that a chunk stays in the cache.
     constexpr std::int64_t rows_of_a_product = 32;
     constexpr std::int64_t bytes_of_a_chunk = std::int64_t{1} << 17;
+    constexpr std::int64_t enough = 16;
     const node& space = args.image().node_of(passes[0].space);
     chunking c;
     c.extent = -1;
-    for (int d = 0; d < space.dims; ++d) {
+    // The outermost dimension that is long enough, so that what is contiguous stays so; else the longest.
+    for (int d = 0; d < space.dims && c.extent < enough * args.ranks(); ++d) {
         const std::int64_t e = args.extent_of(space.shape[d]);
         if ((passes[0].chunk_dims & bit(d)) == 0 || e <= c.extent) { continue; }
         c.dim = d;

@@ -64,7 +64,7 @@ class pipeline_runner {
     void run(std::size_t first, const char* where, Run&& run_chunk)
     {
         pipeline& p = pipelines_[first];
-        const std::span<const pass_view> all = passes().subspan(first, passes()[first].chunked_until - first);
+        const std::span<const pass_view> all = passes().subspan(first, static_cast<std::size_t>(passes()[first].chunked_until) - first);
         const bool between_ranks = p.signalled || mail_.any();
         const chunking c = choose_chunks(args_, all, between_ranks, p.signalled ? wanted_ : 0);
         start_messages(first, p, c);
@@ -89,9 +89,10 @@ class pipeline_runner {
             for_each_range(args_, pass, c, stage.next, args_.rank(), [&](host::chunk within) {
                 within.is_first = !std::exchange(stage.begun, true);
                 run_chunk(stage.pass, within);
-                if (p.signalled) { out += bytes_moved(args_, pass, within).out; }
+                out += bytes_moved(args_, pass, within).out;
             });
-            if (p.signalled) { tell(stage, out); }
+            const std::int64_t arrives = send_output(out);
+            if (p.signalled) { tell(stage, arrives); }
             send_messages(stage, c);
             if (++stage.next == c.count) { --left; }
         }
@@ -207,16 +208,18 @@ class pipeline_runner {
         return true;
     }
 
-    void tell(const pipeline_stage& stage, std::uint64_t out)
+    /// Starts the transfer of what a chunk has written for others. Returns when it arrives.
+    std::int64_t send_output(std::uint64_t bytes)
+    {
+        link_end* wire = wire_of(comm_);
+        if (wire == nullptr) { return 0; }
+        return ticks(wire->transfer(bytes, wire->is_simulated() ? std::chrono::steady_clock::now() : link_end::time{}));
+    }
+    void tell(const pipeline_stage& stage, std::int64_t arrives)
     {
         chunk_signal& mine = signals_[static_cast<std::size_t>(args_.world_rank())][stage.pass];
         const std::uint64_t now = finished_[stage.pass] + static_cast<std::uint64_t>(stage.next);
-        std::int64_t at = 0;
-        if (link_end* wire = wire_of(comm_)) {
-            const auto start = wire->is_simulated() ? std::chrono::steady_clock::now() : link_end::time{};
-            at = ticks(wire->transfer(out, start));
-        }
-        mine.arrives[now % max_signalled_chunks] = at;
+        mine.arrives[now % max_signalled_chunks] = arrives;
         std::atomic_ref(mine.finished).store(now + 1, std::memory_order_release);
     }
 

@@ -131,8 +131,13 @@ class tile_inputs {
         const std::uint64_t threshold = keep_threshold(number_of(d.args[1]));
         std::uint32_t words[tile_elements];
         philox_fill(seed_of(d.args[2]), static_cast<std::uint64_t>(first_index), n, words);
-        bool* kept = reinterpret_cast<bool*>(tile);
-        for (std::size_t i = 0; i < n; ++i) { kept[i] = words[i] >= threshold; }
+        auto* kept = reinterpret_cast<unsigned char*>(tile);
+        if (threshold > 0xffff'ffffU) {  // p = 1
+            std::memset(kept, 0, n);
+            return;
+        }
+        const auto least = static_cast<std::uint32_t>(threshold);
+        for (std::size_t i = 0; i < n; ++i) { kept[i] = words[i] >= least ? 1 : 0; }
     }
     /// The value of a floating-point scalar, or of a number.
     [[nodiscard]] double number_of(int node_index) const
