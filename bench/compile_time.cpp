@@ -3,6 +3,8 @@
 #include "support/measure.hpp"
 #include "support/records.hpp"
 
+#include <plait/core/error.hpp>
+
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -140,14 +142,14 @@ void run(const bench::options& o)
     const fs::path source = folder.path() / "program.cpp";
     const auto report = [&](const std::string& name, const std::string& text, int ops, bool with_depth) {
         std::ofstream(source) << text;
-        std::vector<double> seconds;
+        std::vector<bench::one_sample> samples;
         cost c;
         for (int i = 0; i < (o.quick ? 1 : 3); ++i) {
             c = compile(source, 200);
             if (!c.compiles) { throw std::runtime_error(name + " does not compile"); }
-            seconds.push_back(c.seconds);
+            samples.push_back({c.seconds, 0});
         }
-        const bench::timing t = bench::summary(seconds);
+        const bench::timing t = bench::summary(samples);
         std::printf("%-34s %7.2f s %7.0f MB   depth %s\n", name.c_str(), t.seconds, c.megabytes,
                     with_depth ? std::to_string(depth_of(source)).c_str() : "below 200");
         std::fflush(stdout);
