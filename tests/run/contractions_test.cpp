@@ -141,6 +141,33 @@ TEST_CASE("matmul: operands and results next to other stages")
     check_sizes(pl::program<"filled sum">(filled, pl::update(sum, pl::all_reduce(pl::sum, filled))), "filled sum");
 }
 
+TEST_CASE("stages that read a tensor's old value read it before it is updated")
+{
+    constexpr auto x = pl::tensor<"x", float>(pl::replicated, M, K);
+    constexpr auto w = pl::tensor<"w", float>(pl::replicated, K, N);
+    constexpr auto y = pl::tensor<"y", float>(pl::sliced<1>, M, N);
+    constexpr auto part = pl::slice(w, pl::axis<1>);
+    check_sizes(pl::program<"slice">(pl::update(w, w * 0.5_c), pl::update(y, pl::matmul(x + 1_c, part))),
+                "a slice of what is updated", 3);
+    constexpr auto rows = pl::tensor<"rows", float>(pl::sliced<0>, M, K);
+    constexpr auto s = pl::tensor<"s", float>(pl::sliced<0>, M, K);
+    constexpr auto square = pl::tensor<"square", float>(pl::replicated, K, K);
+    constexpr auto all = pl::tensor<"all", float>(pl::replicated, M, K);
+    check_sizes(pl::program<"gather">(pl::update(s, pl::matmul(rows, square)), pl::update(all, pl::all_gather(s))),
+                "gathered before it is updated", 3);
+    // Two tensors move on, and a stage reads the older one.
+    constexpr auto now = pl::tensor<"now", float>(pl::replicated, K, N);
+    constexpr auto before = pl::tensor<"before", float>(pl::replicated, K, N);
+    constexpr auto z = pl::tensor<"z", float>(pl::replicated, M, N);
+    check_sizes(pl::program<"history">(pl::update(now, now + w), pl::update(before, now),
+                                       pl::update(z, pl::matmul(x + 1_c, before))),
+                "history", 2);
+    constexpr auto other = pl::tensor<"other", float>(pl::replicated, K, N);
+    check_sizes(pl::program<"swap">(pl::update(now, other), pl::update(other, now),
+                                    pl::update(z, pl::matmul(x + 1_c, now) + pl::matmul(x, other))),
+                "swap", 2);
+}
+
 TEST_CASE("conv2d")
 {
     constexpr auto images = pl::tensor<"images", float>(pl::replicated, B, 3_c, 9_c, 7_c);

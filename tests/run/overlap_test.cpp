@@ -81,6 +81,28 @@ TEST_CASE("overlap: 1 chunk or more")
     });
 }
 
+TEST_CASE("overlap: all ranks cut alike, or all are told")
+{
+    std::vector<std::string> texts(3);
+    pl::threads::run(3, [&](pl::thread_communicator& comm) {
+        const auto mine = values(12, 0);
+        const auto weights = values(9, 0);
+        std::vector<float> out(12);
+        pl::executable run{chunked, comm};
+        run.set_chunks(comm.rank() == 1 ? 2 : 4);
+        try {
+            run(x = mine, w = weights, y = out, N = 3, M = 4);
+        } catch (const pl::error& e) {
+            texts[static_cast<std::size_t>(comm.rank())] = e.what();
+        }
+        run.set_chunks(2);
+        run(x = mine, w = weights, y = out, N = 3, M = 4);
+    });
+    for (const std::string& text : texts) {
+        CHECK(text == "plait: program \"chunked\" differs between ranks: rank 1: set_chunks(2), others 4; give all ranks the same");
+    }
+}
+
 TEST_CASE("overlap: a rank that fails between chunks ends the run on every rank")
 {
     constexpr auto table = pl::tensor<"table", float>(pl::replicated, N, 4_c);

@@ -142,6 +142,7 @@ struct pass_builder {
         o.slot = slot_index;
         o.from = from;
         o.uniform = is_uniform(g[v]);
+        o.old = g[when.value[v]].kind == op::tensor;
         return o;
     }
     /// Whether a value of this shape has one element along the innermost dimension of the pass.

@@ -24,7 +24,7 @@ constexpr bool read_later(const Plan& plan, int i, int written)
         for (const pass_operand& o : operands_of(plan, plan.passes[j])) {
             if (o.slot != written) { continue; }
             const bool from_peers = o.from != source::own;
-            const bool reads_old = o.node == plan.slots[written].node || from_peers;
+            const bool reads_old = o.old || from_peers;
             const bool in_place = j == i && !from_peers && plan.passes[i].kind == pass_kind::map;
             if (reads_old && !in_place) { return true; }
         }

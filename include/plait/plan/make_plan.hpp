@@ -64,11 +64,11 @@ struct planner {
                 if (where.slot_of[v] < 0 && stored_by(u, v)) { where.slot_of[v] = where.slot_of[g[u].args[0]]; }
                 waits = waits || (g[u].kind == op::update && where.deferred[u] && when.value[u] == v);
             }
-            const bool needs_slot = !in_registers(g[v]) || waits || needed_in_memory(v);
+            const bool needs_slot = !in_registers(g[v]) || waits || where.deferred[v] || needed_in_memory(v);
             if (where.slot_of[v] >= 0 || !needs_slot) { continue; }
             if (g[v].kind != op::update) {
                 where.slot_of[v] = add_slot(v);
-            } else if (read_by_stages(v)) {
+            } else if (where.deferred[v] || read_by_stages(v)) {
                 where.slot_of[v] = where.deferred[v] ? add_slot(v) : where.slot_of[g[v].args[0]];
             }
         }
@@ -137,14 +137,14 @@ struct planner {
         builder b{g, when, where, plan, p};
         if (kind == pass_kind::all_to_all) {
             b.need(operand_value);
-            pass_operand& o = plan.operands[p.operands.first];
+            pass_operand& o = plan.operands[plan.n_operands - 1];
             o.from = source::peer_parts;
             o.node = c;
             plan.slots[o.slot].peers_touch = true;
             store_all(b, c, destination::own, 0, false);
         } else if (gathers) {
             b.need(operand_value);
-            plan.operands[p.operands.first].node = c;  // what is stored is the collective's value
+            plan.operands[plan.n_operands - 1].node = c;  // what is stored is the collective's value
             store_all(b, c, sent_to(n), n.attrs.a, false);
         } else {
             b.peers(c);
@@ -258,8 +258,7 @@ struct planner {
             const bool sliced = g[u].layout == layout_kind::sliced;
             pass_plan& p = new_pass(pass_kind::map, u, sliced ? g[u].slice_dim : -1, level);
             builder b{g, when, where, plan, p};
-            b.need(u == when.value[u] ? g[u].args[1] : u);
-            if (u == when.value[u]) { b.step(u); }
+            b.need(u);
             b.store(when.value[u], where.slot_of[g[u].args[0]], destination::own, 0, false);
         }
     }
@@ -328,6 +327,7 @@ struct planner {
             for (int level = 0; level <= last; ++level) { make_level(level); }
             late_updates(last + 1);
         } while (!plan.overflow && defer_one());
+        if (plan.overflow) { return; }
         pipelines<Graph, plan_type>{g, plan}.form();
         place_barriers(plan);
         check_sizes();

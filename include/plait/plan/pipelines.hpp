@@ -80,10 +80,16 @@ struct pipelines {
             }
             return;
         }
+        for (int i = 0; i <= last; ++i) {
+            if (plan.passes[i].chunked_until <= first) { continue; }
+            plan.violated = rule::overlap_target;  // pipelines that share a stage
+            plan.why << g.type_of(plan.results[plan.passes[first].results.first].node) << ": overlap, twice";
+            return;
+        }
         unsigned dims = ~0U;
         for (int i = first; i <= last; ++i) {
             dims &= cuts(first, i);
-            if (dims != 0 && plan.passes[i].chunked_until == 0) { continue; }
+            if (dims != 0) { continue; }
             plan.violated = rule::overlap_stage;
             plan.why << g.type_of(plan.results[plan.passes[i].results.first].node) << ": overlap";
             return;

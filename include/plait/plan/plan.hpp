@@ -47,6 +47,7 @@ struct pass_operand {
     reduction combine = reduction::sum;
     int root = 0;
     bool uniform = false;  // the same element along the innermost dimension
+    bool old = false;      // a tensor's value from before the program
 };
 
 struct pass_result {

@@ -34,10 +34,10 @@ class agreement {
     }
 
     /// Meets the others. `problem` is this rank's error, or empty; `changed`: buffers or extents differ from the last
-    /// run's. On return the buffers of all ranks are in the arguments; returns whether any of them was new. A buffer that
+    /// run's; `chunks`: how many its pipelines are to have. On return the buffers of all ranks are in the arguments; returns whether any of them was new. A buffer that
     /// this rank cannot reach is null, and one that none but its owner can is staged.
     /// @throws plait::error on every rank if any has a problem, or if they differ.
-    bool reach(const std::string& problem, bool changed, const char* where)
+    bool reach(const std::string& problem, bool changed, int chunks, const char* where)
     {
         if (changed) { ++generation_; }
         header h;
@@ -52,6 +52,7 @@ class agreement {
             h.details = details_.size() * sizeof(std::uint64_t);
         }
         h.program = image_.hash;
+        h.chunks = chunks;
         h.is_new = generation_ != last_generation_;
         const auto all = comm_.exchange(&h, sizeof(header), where);
         for (int r = 0; r < comm_.size(); ++r) { throw_if_failed(of(all, r), problem, r); }
@@ -76,6 +77,7 @@ class agreement {
         std::uint64_t extents = 0;  // a hash
         std::uint64_t scalars = 0;  // a hash
         std::size_t details = 0;    // bytes to tell if something is new
+        int chunks = 0;             // that pipelines are to be cut into
         bool is_new = false;
         bool failed = false;
         char why[400]{};
@@ -86,7 +88,7 @@ class agreement {
     }
     static bool same(const header& a, const header& b)
     {
-        return a.program == b.program && a.extents == b.extents && a.scalars == b.scalars;
+        return a.program == b.program && a.extents == b.extents && a.scalars == b.scalars && a.chunks == b.chunks;
     }
     [[nodiscard]] bool is_shared(int slot) const
     {
@@ -153,16 +155,20 @@ class agreement {
             one_program = one_program && of(all, r).program == image_.hash;
         }
         std::vector<int> odd;
+        bool told = false;
         std::string what = joined({"program \"", image_.name, "\" differs between ranks:"});
         for (int r = 0; r < comm_.size(); ++r) {
             if (same(of(all, r), of(all, usual))) { continue; }
             odd.push_back(r);
             const bool other = of(all, r).program != of(all, usual).program;
-            const std::string how =
-                other ? joined({"another program or schedule than rank ", usual}) : std::string("other arguments");
-            if (!one_program) { what += joined({" rank ", r, ": ", how, ";"}); }
+            const bool cut = of(all, r).chunks != of(all, usual).chunks;
+            const std::string how = other ? joined({"another program or schedule than rank ", usual})
+                                    : cut ? joined({"set_chunks(", of(all, r).chunks, "), others ", of(all, usual).chunks})
+                                          : std::string("other arguments");
+            told = told || cut;
+            if (!one_program || cut) { what += joined({" rank ", r, ": ", how, ";"}); }
         }
-        if (one_program) {
+        if (one_program && !told) {
             const auto values = comm_.exchange(values_.data(), values_.size() * sizeof(std::uint64_t), where);
             const auto of_rank = [&](int r) {
                 return static_cast<const std::uint64_t*>(values[static_cast<std::size_t>(r)]);
@@ -203,6 +209,7 @@ class agreement {
         }
         for (int s = 0; s < image_.n_slots(); ++s) {
             staged_[static_cast<std::size_t>(s)] = false;
+            if (is_shared(s)) { throw_if_scattered_differently(s, next); }
             for (int r = 0; r < comm_.size() && is_shared(s); ++r) {
                 const int g = image_.slot_node(s).group;
                 if (g != any_group && r / args_.ranks() != g) { continue; }
@@ -210,6 +217,20 @@ class agreement {
                 if (!reached && shares[static_cast<std::size_t>(r)]) { staged_[static_cast<std::size_t>(s)] = true; }
             }
         }
+    }
+    /// All ranks see the same, and throw together.
+    void throw_if_scattered_differently(int s, const std::vector<const std::uint64_t*>& records) const
+    {
+        bool some = false;
+        bool others = false;
+        for (int r = 0; r < comm_.size(); ++r) {
+            const int g = image_.slot_node(s).group;
+            if (g != any_group && r / args_.ranks() != g) { continue; }
+            (*records[static_cast<std::size_t>(r)] == one_buffer ? others : some) = true;
+        }
+        if (!some || !others) { return; }
+        throw error({"program \"", image_.name, "\": tensor \"", image_.text(image_.slot_node(s).name),
+                     "\" is scattered on some ranks and one buffer on others; bind it alike on all ranks"});
     }
     /// Finds the buffer of rank r for slot s. Returns whether ranks that share memory with r can reach it.
     bool connect(int s, int r, const std::uint64_t*& record)
@@ -230,10 +251,6 @@ class agreement {
             record += 3;
         }
         if (!same_place) { return reached; }
-        if (args_.holds(s) && (pieces == one_buffer) != (args_.buffer(s).pieces.data() == nullptr)) {
-            throw error({"program \"", image_.name, "\": tensor \"", image_.text(image_.slot_node(s).name),
-                         "\" is scattered on some ranks and one buffer on others; bind it alike on all ranks"});
-        }
         if (pieces == one_buffer) {
             args_.buffer(s, in_group) = {static_cast<std::byte*>(found[0].data), {}};
             return reached;

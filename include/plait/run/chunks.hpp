@@ -38,7 +38,8 @@ inline std::int64_t rows_of_a_chunk(const arguments& args, const pass_view& prod
     return bytes > std::int64_t{1} << 21 ? 64 : 32;
 }
 
-/// Chooses dimension and number of chunks of passes [first, last of the pipeline]. `wanted`: as many as that, if > 0.
+/// Chooses dimension and number of chunks of a pipeline of `passes`. `signals`: ranks wait for each other's chunks, of which
+/// there are at most max_signalled_chunks. `wanted`: as many as that, if > 0.
 inline chunking choose_chunks(const arguments& args, std::span<const pass_view> passes, bool signals, int wanted)
 {
     // Few enough bytes that a chunk stays in the cache.
@@ -109,7 +110,7 @@ inline moved_bytes bytes_moved(const arguments& args, const pass_view& pass, con
         for (int d = 0; d < s.dims; ++d) { elements *= static_cast<std::uint64_t>(s.count[d]); }
         const auto others = static_cast<std::uint64_t>(args.ranks() - 1);
         const bool shared_out = pass.kind == pass_kind::all_reduce || pass.kind == pass_kind::all_to_all;
-        if (shared_out) { elements = elements * 1 / static_cast<std::uint64_t>(args.ranks()); }
+        if (shared_out) { elements /= static_cast<std::uint64_t>(args.ranks()); }
         for (const pass_operand& o : pass.operands) {
             if (o.slot < 0 || o.from == source::own) { continue; }
             const auto size = static_cast<std::uint64_t>(size_of(image.slot_node(o.slot).type));

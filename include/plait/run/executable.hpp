@@ -66,7 +66,8 @@ program_image image()
 /// value on all ranks.
 ///
 /// A call is collective. All ranks compare program, extents and arguments before anything is written; if one of them
-/// was given bad arguments, every rank throws plait::error. Workspace is allocated by the first call, and again only if
+/// was given bad arguments, every rank throws plait::error. (An index of an embedding that is out of range is found only while
+/// running: results are unspecified then.) Workspace is allocated by the first call, and again only if
 /// it must grow. The communicator must outlive the executable; only its rank's thread uses either.
 template <class Communicator>
 class executable {
@@ -100,13 +101,11 @@ class executable {
         bool changed = true;
         try {
             changed = binder_.bind(bindings);
-        } catch (const error& e) {
-            problem = std::string_view{e.what()}.substr(sizeof "plait: " - 1);
-        } catch (const std::exception& e) {
-            problem = e.what();
+        } catch (...) {
+            problem = detail::text_of_current_exception();
         }
         if (changed && problem.empty()) { staging_.remember(); }
-        if (agreement_.reach(problem, changed, at_start_.c_str())) { prepared_ = false; }
+        if (agreement_.reach(problem, changed, pipelines_.chunks(), at_start_.c_str())) { prepared_ = false; }
         try {
             if (!prepared_) { prepare_workspace(); }
             if (staging_.copy_in()) { meet(at_start_); }  // others read the copies
@@ -211,8 +210,8 @@ class executable {
         release_workspace();
         workspace_ = static_cast<std::byte*>(comm_.allocate(bytes));
         workspace_size_ = bytes;
-        workspace_handle_ = comm_.handle_of(workspace_, bytes);
-        const auto all = comm_.exchange(&workspace_handle_, sizeof workspace_handle_, at_workspace_.c_str());
+        const buffer_handle mine = comm_.handle_of(workspace_, bytes);
+        const auto all = comm_.exchange(&mine, sizeof mine, at_workspace_.c_str());
         for (int r = 0; r < comm_.size(); ++r) {
             const auto& theirs = *static_cast<const buffer_handle*>(all[static_cast<std::size_t>(r)]);
             peer_workspace_[static_cast<std::size_t>(r)] = static_cast<std::byte*>(comm_.resolve(r, theirs));
@@ -288,7 +287,6 @@ class executable {
     std::byte* workspace_ = nullptr;
     std::size_t workspace_size_ = 0;
     bool prepared_ = false;
-    buffer_handle workspace_handle_{};
     host::pass_scratch scratch_;
     std::string at_start_;
     std::string between_;

@@ -40,7 +40,7 @@ struct pipeline_stage {
 inline std::int64_t ticks(link_end::time t) { return t.time_since_epoch().count(); }
 inline link_end::time time_at(std::int64_t t) { return link_end::time(link_end::time::duration(t)); }
 
-/// Runs the pipelines of one executable. Nothing is allocated after its construction.
+/// Runs the pipelines of one executable. Where all ranks share memory, nothing is allocated after its construction.
 template <class Communicator>
 class pipeline_runner {
   public:
@@ -58,6 +58,7 @@ class pipeline_runner {
     void connect(std::vector<chunk_signal*> signals) { signals_ = std::move(signals); }
     /// Cuts pipelines between ranks into as many chunks, as far as their extents allow; 0: as many as seems best.
     void set_chunks(int wanted) { wanted_ = wanted; }
+    [[nodiscard]] int chunks() const { return wanted_; }
 
     /// Runs the pipeline that begins with pass `first`; run_chunk(pass, chunk) does the work.
     template <class Run>

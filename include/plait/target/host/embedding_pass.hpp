@@ -20,7 +20,7 @@ inline std::int64_t integer_at(dtype type, const std::byte* data, std::int64_t i
 }  // namespace detail
 
 /// y[..., H] = table[V, H] at indices[...]. Rows of which another rank has the slice are zeros here.
-/// @throws plait::error, before anything is written, if an index is not in [0, V).
+/// @throws plait::error if an index is not in [0, V), before this pass, or this chunk of it, writes anything.
 inline void run_embedding(const pass_context& c)
 {
     const node& n = c.node_at(c.pass.space);
