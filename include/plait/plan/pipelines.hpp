@@ -81,10 +81,13 @@ struct pipelines {
             return;
         }
         for (int i = 0; i <= last; ++i) {
-            if (plan.passes[i].chunked_until <= first) { continue; }
-            plan.violated = rule::overlap_target;  // pipelines that share a stage
-            plan.why << g.type_of(plan.results[plan.passes[first].results.first].node) << ": overlap, twice";
-            return;
+            const int end = plan.passes[i].chunked_until;
+            if (end <= first) { continue; }
+            // Another pipeline's passes lie among these: all are one.
+            plan.passes[i].chunked_until = 0;
+            first = first < i ? first : i;
+            last = last > end - 1 ? last : end - 1;
+            i = -1;
         }
         unsigned dims = ~0U;
         for (int i = first; i <= last; ++i) {
