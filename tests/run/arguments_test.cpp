@@ -317,14 +317,14 @@ TEST_CASE("scattered tensors and partitions")
         whole,
         [&](executable& run, buffers& b, int rank) {
             const std::array<std::int64_t, 2> counts{30, 70};
-            const auto pieces = in_pieces(b.parameters, {30, 70});
+            const auto pieces = in_pieces(b.gradient, {30, 70});
             if (rank == 1) {
-                run(g = b.gradient, p = pieces, m = b.state, lr = 1.0F);
+                run(g = pieces, p = b.parameters, m = b.state, lr = 1.0F);
             } else {
                 run(g = b.gradient, p = b.parameters, m = b.state, lr = 1.0F, N = pl::partition{counts});
             }
         },
-        "tensor \"p\" is scattered on some ranks and one buffer on others; bind it alike on all ranks");
+        "tensor \"g\" is scattered on some ranks and one buffer on others; bind it alike on all ranks");
     refused(
         whole,
         [&](executable& run, buffers& b, int) {
