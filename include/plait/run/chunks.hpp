@@ -49,7 +49,7 @@ inline chunking choose_chunks(const arguments& args, std::span<const pass_view> 
     chunking c;
     c.extent = -1;
     // The outermost dimension that is long enough, so that what is contiguous stays so; else the longest.
-    for (int d = 0; d < space.dims && c.extent < enough * args.ranks(); ++d) {
+    for (int d = 0; d < space.dims && enough * args.ranks() > c.extent; ++d) {
         const std::int64_t e = args.extent_of(space.shape[d]);
         if ((passes[0].chunk_dims & bit(d)) == 0 || e <= c.extent) { continue; }
         c.dim = d;
