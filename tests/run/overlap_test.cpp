@@ -73,6 +73,29 @@ TEST_CASE("overlap: a simulated link changes nothing but time")
     for (int chunks : {1, 4, 40}) { CHECK(result_of(chunked, 3, 40, 32, chunks, slow) == expected); }
 }
 
+TEST_CASE("overlap: a pipeline's input and output are the same memory only where both go element by element")
+{
+    constexpr auto out = pl::tensor<"out", float>(pl::local, M, N);
+    constexpr auto p = pl::program<"shared">(pl::update(out, pl::label<"act">(pl::relu(pl::label<"mm">(pl::matmul(x, w)))))) |
+                       pl::overlap<"mm", "act">;
+    pl::threads::run(1, [&](pl::thread_communicator& comm) {
+        std::vector<float> buffer(64 * 64, 1.0F);
+        const std::vector<float> weights(64 * 64, 1.0F);
+        pl::executable run{p, comm};
+        std::string text;
+        try {
+            run(x = buffer, w = weights, out = buffer, M = 64, N = 64);
+        } catch (const pl::error& e) {
+            text = e.what();
+        }
+        CAPTURE(text);
+        CHECK(text.find("share a buffer that is still read when it has been updated") != std::string::npos);
+        std::vector<float> other(64 * 64);
+        run(x = buffer, w = weights, out = other, M = 64, N = 64);
+        CHECK(other == std::vector<float>(64 * 64, 64.0F));
+    });
+}
+
 TEST_CASE("overlap: 1 chunk or more")
 {
     pl::threads::run(1, [](pl::thread_communicator& comm) {

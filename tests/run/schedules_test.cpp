@@ -92,4 +92,17 @@ TEST_CASE("two labelled collectives, scheduled apart and together")
     }
 }
 
+TEST_CASE("a sum that is one fma with its product keeps it, where the sum cannot move and the product can")
+{
+    constexpr auto mine = pl::tensor<"mine", float>(pl::local, pl::dim<"N">);
+    constexpr auto sum = pl::label<"sum">(pl::all_reduce(pl::sum, pl::tensor<"x", float>(pl::local, pl::dim<"N">)));
+    constexpr auto p = pl::program<"kept">(pl::update(mine, sum * 1.7_c + mine));
+    const harness::program whole = harness::erased(p, "whole");
+    const harness::program moved = harness::erased(p | pl::split<"sum"> | pl::reorder<"sum">, "moved");
+    for (int ranks = 1; ranks <= 3; ++ranks) {
+        const reference::inputs given = harness::random_inputs(whole, ranks, {{"N", 77}});
+        CHECK(harness::run(moved, ranks, given) == harness::run(whole, ranks, given));
+    }
+}
+
 }  // namespace

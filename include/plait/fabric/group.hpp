@@ -7,6 +7,8 @@
 #include <plait/fabric/rendezvous.hpp>
 #include <plait/fabric/symmetric_buffer.hpp>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +19,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace plait {
@@ -95,6 +98,7 @@ class thread_group {
     detail::rendezvous meeting_;
     std::vector<desk> desks_;
     link link_;
+    std::atomic<int> running_ = 0;  // ranks inside a run of a program
     std::mutex kept_mutex_;
     std::vector<std::unique_ptr<void, aligned_delete>> kept_;
 };
@@ -120,6 +124,19 @@ class thread_communicator {
 
     /// Ranks that are threads touch each other's memory.
     bool shares(int /*rank*/) const noexcept { return true; }
+
+    /// A rank is about to touch its peers' buffers, or has done so. One that fails stays until all others have left: they
+    /// may still be at work on its buffers, which its exception is about to take away.
+    void enter_run() noexcept { group_.running_.fetch_add(1); }
+    void leave_run(bool failed) noexcept
+    {
+        group_.running_.fetch_sub(1);
+        const auto limit = std::min<std::chrono::nanoseconds>(deadline(), default_deadline);
+        const auto end = std::chrono::steady_clock::now() + limit;
+        while (failed && group_.running_.load() > 0 && std::chrono::steady_clock::now() < end) {
+            std::this_thread::yield();
+        }
+    }
 
     /// This rank's end of the link between the ranks, which counts what programs move.
     link_end& wire() noexcept { return wire_; }

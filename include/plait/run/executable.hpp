@@ -106,6 +106,7 @@ class executable {
         }
         if (changed && problem.empty()) { staging_.remember(); }
         if (agreement_.reach(problem, changed, pipelines_.chunks(), at_start_.c_str())) { prepared_ = false; }
+        if constexpr (requires { comm_.enter_run(); }) { comm_.enter_run(); }
         try {
             if (!prepared_) { prepare_workspace(); }
             if (staging_.copy_in()) { meet(at_start_); }  // others read the copies
@@ -113,8 +114,10 @@ class executable {
             staging_.copy_out();
         } catch (...) {
             comm_.fail(detail::text_of_current_exception());  // the others must not wait for this rank
+            if constexpr (requires { comm_.leave_run(true); }) { comm_.leave_run(true); }
             throw;
         }
+        if constexpr (requires { comm_.leave_run(false); }) { comm_.leave_run(false); }
     }
 
     /// Cuts the pipelines of `overlap` into as many chunks, as far as their extents allow; 0 lets plait choose. All ranks

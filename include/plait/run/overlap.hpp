@@ -5,6 +5,8 @@
 #include <plait/plan/arguments.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,6 +70,34 @@ class overlap_check {
         }
     }
 
+    /// Whether a pipeline reads one slot and writes the other, and not element by element alike: its passes run in turn, so
+    /// the last one writes chunk 0 before the first one reads chunk 1.
+    static bool mixed_in_a_pipeline(const program_image& image, int read, int written)
+    {
+        const auto alike = [&](const node& a, const node& b) {
+            bool same = a.dims == b.dims && a.layout == b.layout && a.slice_dim == b.slice_dim;
+            for (int d = 0; same && d < a.dims; ++d) { same = a.shape[d] == b.shape[d]; }
+            return same;
+        };
+        const std::span<const pass_view> passes = image.plan.passes;
+        for (std::size_t first = 0; first < passes.size(); ++first) {
+            bool writes = false;
+            bool reads_otherwise = false;
+            for (std::size_t i = first; i < static_cast<std::size_t>(passes[first].chunked_until); ++i) {
+                for (const pass_result& r : passes[i].results) { writes = writes || r.slot == written; }
+                for (const pass_operand& o : passes[i].operands) {
+                    if (o.slot != read) { continue; }
+                    const bool by_element = !is_contraction(passes[i].kind) && o.from == source::own;
+                    const bool fits = by_element && alike(image.node_of(o.node), image.node_of(passes[i].space)) &&
+                                      alike(image.slot_node(read), image.slot_node(written));
+                    reads_otherwise = reads_otherwise || !fits;
+                }
+            }
+            if (writes && reads_otherwise) { return true; }
+        }
+        return false;
+    }
+
     /// Whether two tensors, one of them written, may be the same memory: only if the other one is not written, and
     /// nothing reads it later, or through other ranks.
     static bool may_share(const program_image& image, int a, int b)
@@ -76,6 +106,7 @@ class overlap_check {
         const int read = image.slot_of(a).written ? b : a;
         const int written = image.slot_of(a).written ? a : b;
         if (image.slot_of(read).peers_touch || image.slot_of(written).peers_touch) { return false; }
+        if (mixed_in_a_pipeline(image, read, written)) { return false; }
         bool done = false;
         for (const pass_view& pass : image.plan.passes) {
             for (const pass_operand& o : pass.operands) {

@@ -51,7 +51,12 @@ struct slicer {
     constexpr void keep(int i)
     {
         node n = old[i];
-        for (int a = 0; a < n.n_args; ++a) { n.args[a] = need_whole(n.args[a]); }
+        for (int a = 0; a < n.n_args; ++a) {
+            // One fma with its product: that is computed again from whole values, not joined from slices.
+            const bool product = n.contracts == a + 1 && whole[n.args[a]] < 0;
+            if (product) { keep(n.args[a]); }
+            n.args[a] = need_whole(n.args[a]);
+        }
         whole[i] = g().add(n);
     }
 
