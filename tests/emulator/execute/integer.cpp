@@ -1,4 +1,5 @@
 // Integer arithmetic (PTX ISA, "Integer Arithmetic Instructions").
+#include "carry.hpp"
 #include "lanewise.hpp"
 
 #include <algorithm>
@@ -173,6 +174,7 @@ void bind_mul(binding& b, type t)
 void bind_mad(binding& b)
 {
     const type t = b.take_type();
+    if (bind_carry_out(b, t)) { return; }
     const int half = b.one_of({"lo", "hi", "wide"});
     if (half < 0) { b.refuse("one of lo, hi, wide expected"); }
     b.out.kind = instruction_class::integer;
@@ -268,6 +270,7 @@ void bind_shared(binding& b)
 void bind_integer_arithmetic(binding& b, type t)
 {
     const auto& opcode = b.statement().opcode;
+    if ((opcode == "add" || opcode == "sub") && bind_carry_out(b, t)) { return; }
     if (opcode == "mul") { return bind_mul(b, t); }
     if ((opcode == "add" || opcode == "sub") && b.has("sat")) {
         if (t != type::s32) { b.refuse(".sat is for s32"); }

@@ -69,6 +69,7 @@ struct warp {
     std::uint32_t alive = 0;       ///< lanes that have not exited
     std::uint32_t at_barrier = 0;  ///< lanes that wait at a barrier of the block
     std::uint32_t at_sync = 0;     ///< lanes that wait for others of the warp in a .sync instruction
+    std::uint32_t carry = 0;       ///< each lane's carry of extended-precision arithmetic
     std::uint32_t started = 0;     ///< lanes that exist
     std::array<const instruction*, n_lanes> pc{};
     std::array<frame*, n_lanes> frames{};

@@ -78,6 +78,12 @@ class lexer {
     token word()
     {
         const std::size_t begin = at_;
+        if (peek() == '.') {  // a directive: `.reg.b16` are two
+            do {
+                ++at_;
+            } while (continues_word(peek()) && peek() != '.');
+            return {token_kind::word, text_.substr(begin, at_ - begin), 0, line_};
+        }
         while (continues_word(peek()) || (peek() == ':' && peek(1) == ':')) { at_ += peek() == ':' ? 2 : 1; }
         return {token_kind::word, text_.substr(begin, at_ - begin), 0, line_};
     }
