@@ -1,7 +1,8 @@
 // bar and barrier (PTX ISA, "Parallel Synchronization and Communication Instructions").
 #include "barriers.hpp"
 
-#include "../check/tracker.hpp"
+#include "../check/order.hpp"
+#include "../check/report.hpp"
 #include "../counters/launch_counters.hpp"
 #include "../schedule/progress.hpp"
 #include "frames.hpp"
@@ -80,12 +81,12 @@ void finish(block& b, unsigned number)
     block_barrier& bar = b.barriers[number];
     check_divergence(b, bar);
     give_reductions(b, bar, number);
-    order_barrier(b, bar.lanes);
+    std::vector<std::uint32_t> waited(b.warps.size());
     for (warp& w : b.warps) {
-        std::uint32_t released = 0;
-        for_lanes(w.at_barrier, [&](unsigned l) { released |= std::uint32_t{w.barrier[l] == number} << l; });
-        w.at_barrier &= ~released;
+        for_lanes(w.at_barrier, [&](unsigned l) { waited[w.number] |= std::uint32_t{w.barrier[l] == number} << l; });
+        w.at_barrier &= ~waited[w.number];
     }
+    order_barrier(b, number, waited);
     bar = block_barrier{};
     bar.lanes.assign(b.warps.size(), 0);
     ++b.owner->counters->barriers;
@@ -116,6 +117,7 @@ void bar(context& c, const instruction& i)
         }
         at.expected = count;
         ++at.arrived;
+        order_arrive(b, number, w.number * n_lanes + l, i.variant != arrive);
         at.lanes[w.number] |= 1u << l;
         if (i.variant >= reduce_and) {
             const bool p = (read_predicate(c, i.args[3]) >> l & 1) != 0;

@@ -14,14 +14,17 @@ gathered_body body_of(const instruction& i) { return reinterpret_cast<gathered_b
 
 void check_members(const context& c, const instruction& i, unsigned lane, std::uint32_t members)
 {
-    const warp& w = *c.w;
     if ((members >> lane & 1) == 0) {
         make_report(c, i, lane, rule::inactive_lane,
                     "the member mask leaves out the thread that executes the instruction");
     }
-    if ((members & w.started & ~w.alive) != 0) {
-        make_report(c, i, lane, rule::inactive_lane, "the member mask names lanes whose threads have ended");
-    }
+}
+
+void check_ended(const warp& w, unsigned lane)
+{
+    if ((w.wanted[lane] & w.started & ~w.alive) == 0) { return; }
+    const context c = context_of(const_cast<warp&>(w), *w.frames[lane], 1u << lane);
+    make_report(c, *w.pc[lane], lane, rule::inactive_lane, "the member mask names lanes whose threads have ended");
 }
 
 /// Whether these lanes all wait, in the same instruction and for each other.
@@ -93,6 +96,7 @@ void release_lanes_in_sync(warp& w)
         const std::uint32_t lanes = w.wanted[first] & w.alive;
         left &= ~(1u << first);
         if (all_there(w, lanes, first)) {
+            check_ended(w, first);
             release(w, lanes);
             left &= ~lanes;
         }

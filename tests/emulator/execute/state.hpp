@@ -28,6 +28,7 @@ struct warp;
 struct block;
 struct launch;
 struct launch_counters;
+struct block_order;
 
 /// One call of a function by some lanes of a warp; they share its registers.
 struct frame {
@@ -108,6 +109,7 @@ struct block {
     std::vector<std::uint8_t> shared;
     written_map shared_written;
     std::unique_ptr<shadow_memory> shadow;
+    std::unique_ptr<block_order> order;  ///< what its threads know to have happened
     std::array<block_barrier, 16> barriers{};
     std::uint64_t skip_until = 0;  ///< the scheduler leaves it alone so long
 

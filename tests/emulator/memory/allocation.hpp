@@ -1,6 +1,7 @@
 // Memory that kernels may use: what was allocated, where, and which of its bytes hold a value.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <map>

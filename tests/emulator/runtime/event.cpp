@@ -1,4 +1,5 @@
 // Events: marks in a stream that others wait for.
+#include "../check/order.hpp"
 #include "../error.hpp"
 #include "state.hpp"
 
@@ -115,7 +116,9 @@ cudaError_t cudaEventQuery(cudaEvent_t handle)
     if (e == nullptr) { return remember(cudaErrorInvalidResourceHandle); }
     if (e->recorded && !e->recorded->done) { the_engine().advance(16); }
     if (const cudaError_t error = sticky_error(); error != cudaSuccess) { return remember(error); }
-    return e->recorded && !e->recorded->done ? cudaErrorNotReady : cudaSuccess;
+    if (e->recorded && !e->recorded->done) { return remember(cudaErrorNotReady); }
+    if (e->recorded) { order_host_waited(*e->recorded); }
+    return cudaSuccess;
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start_handle, cudaEvent_t end_handle)

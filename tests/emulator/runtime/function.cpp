@@ -20,7 +20,9 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* out, const void* host)
     out->localSizeBytes = f.local_bytes;
     out->maxThreadsPerBlock = limit != 0 ? static_cast<int>(limit) : 1024;
     out->numRegs = 32;
-    out->ptxVersion = out->binaryVersion = settings().device.major * 10 + settings().device.minor;
+    out->binaryVersion = settings().device.major * 10 + settings().device.minor;
+    // `.target sm_80`: CUB chooses its tuning by this.
+    out->ptxVersion = std::atoi(k->module->syntax.target.c_str() + std::strlen("sm_"));
     out->maxDynamicSharedSizeBytes = static_cast<int>(shared_limit(*k) - f.shared_bytes);
     out->preferredShmemCarveout = -1;
     return cudaSuccess;

@@ -1,4 +1,5 @@
 // Streams and host functions in them.
+#include "../check/order.hpp"
 #include "../error.hpp"
 #include "state.hpp"
 
@@ -94,7 +95,9 @@ cudaError_t cudaStreamQuery(cudaStream_t handle)
     if (const cudaError_t e = sticky_error(); e != cudaSuccess) { return remember(e); }
     if (s->last && !s->last->done) { the_engine().advance(16); }
     if (const cudaError_t e = sticky_error(); e != cudaSuccess) { return remember(e); }
-    return s->last && !s->last->done ? cudaErrorNotReady : cudaSuccess;
+    if (s->last && !s->last->done) { return remember(cudaErrorNotReady); }
+    if (s->last) { order_host_waited(*s->last); }
+    return cudaSuccess;
 }
 
 cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned* flags)

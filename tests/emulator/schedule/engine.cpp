@@ -3,6 +3,7 @@
 #include "../check/order.hpp"
 #include "../check/report.hpp"
 #include "../check/shadow.hpp"
+#include "../check/thread_order.hpp"
 #include "../counters/launch_counters.hpp"
 #include "../error.hpp"
 #include "../execute/frames.hpp"
@@ -74,6 +75,7 @@ residency& engine::device_residency(int device)
 
 void engine::enqueue(const std::shared_ptr<operation>& o)
 {
+    order_enqueue(*o);
     pending_.push_back(o);
     note_progress();
 }
@@ -172,7 +174,6 @@ void engine::place_blocks()
             auto b = std::make_unique<block>();
             b->owner = &k;
             b->number = k.next_block++;
-            b->id = next_block_id_++;
             b->index = {static_cast<std::uint32_t>(b->number % k.grid.x),
                         static_cast<std::uint32_t>(b->number / k.grid.x % k.grid.y),
                         static_cast<std::uint32_t>(b->number / k.grid.x / k.grid.y)};

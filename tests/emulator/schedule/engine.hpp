@@ -56,7 +56,6 @@ class engine {
     std::uint64_t turn_ = 0;
     std::uint64_t seen_progress_ = 0;
     std::uint64_t executed_at_progress_ = 0;
-    std::uint32_t next_block_id_ = 1;
 };
 
 engine& the_engine();

@@ -25,6 +25,7 @@ struct operation {
     std::uint32_t sequence = 0;
     std::shared_ptr<const clock_data> begin_clock;  ///< what happens before it begins
     std::shared_ptr<const clock_data> end_clock;    ///< and before what follows it
+    std::uint32_t record = 0;                       ///< the operation's block_record, for the race checker
     std::uint64_t finished_at = 0;                  ///< emulated time
 
     bool ready() const
