@@ -1,6 +1,7 @@
 #include "clock.hpp"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 
 namespace emulator {
@@ -67,8 +68,8 @@ bool clock_data::knows_end_of(std::uint32_t block) const
 bool clock_data::knows(const stamp& s) const
 {
     if (s.block == 0 || knows_end_of(s.block)) { return true; }
-    return epoch_of(key(s.block, 0)) >= s.epoch || epoch_of(key(s.block, 1 + s.thread / 32u)) >= s.epoch ||
-           epoch_of(key(s.block, 64u + s.thread)) >= s.epoch;
+    return epoch_of(part_key(s.block, 0)) >= s.epoch || epoch_of(warp_key(s.block, s.thread / 32u)) >= s.epoch ||
+           epoch_of(thread_key(s.block, s.thread)) >= s.epoch;
 }
 
 void clock_data::add(std::uint64_t k, std::uint32_t epoch)
@@ -84,11 +85,11 @@ void clock_data::add(std::uint64_t k, std::uint32_t epoch)
 // Knowing the block as a whole makes its parts superfluous.
 void clock_data::add_block(std::uint32_t block, std::uint32_t epoch)
 {
-    const auto first = find(parts_, key(block, 0));
-    const auto last = find(parts_, key(block + 1, 0));
+    const auto first = find(parts_, part_key(block, 0));
+    const auto last = find(parts_, part_key(block + 1, 0));
     const auto kept = std::remove_if(first, last, [&](const auto& p) { return p.second <= epoch; });
     parts_.erase(kept, last);
-    add(key(block, 0), epoch);
+    add(part_key(block, 0), epoch);
 }
 
 void clock_data::add_finished(std::uint32_t timeline, std::uint32_t sequence)
@@ -107,17 +108,97 @@ void clock_data::join(const clock_data& other)
     merge(finished_, other.finished_);
 }
 
+void clock_data::add(const std::vector<known_part>& parts)
+{
+    for (const auto& [k, epoch] : parts) { add(k, epoch); }
+}
+
+// What is known of a whole block, or of a warp, makes what is known of its parts superfluous.
 void clock_data::prune()
 {
-    std::erase_if(parts_, [&](const auto& p) { return knows_end_of(static_cast<std::uint32_t>(p.first >> 12)); });
+    std::uint32_t block = 0;
+    bool over = false;
+    std::uint32_t of_block = 0;
+    std::array<std::uint32_t, 32> of_warp{};
+    std::erase_if(parts_, [&](const known_part& p) {
+        const auto b = static_cast<std::uint32_t>(p.first >> 12);
+        const auto part = static_cast<unsigned>(p.first & 0xfff);
+        if (b != block) {
+            block = b;
+            over = knows_end_of(b);
+            of_block = 0;
+            of_warp.fill(0);
+        }
+        if (over) { return true; }
+        if (part == 0) {
+            of_block = p.second;
+            return false;
+        }
+        if (p.second <= of_block) { return true; }
+        if (part <= 32) {
+            of_warp[part - 1] = p.second;
+            return false;
+        }
+        return p.second <= of_warp[(part - 64) / 32];
+    });
 }
 
 clock_pointer joined(const clock_pointer& a, const clock_pointer& b)
 {
     if (!a || a == b) { return b; }
     if (!b) { return a; }
+    struct remembered {
+        clock_pointer a, b, result;
+    };
+    static auto* cache = new std::array<remembered, 256>;
+    const std::size_t hash = (reinterpret_cast<std::uint64_t>(a.get()) / 16 * 31 + reinterpret_cast<std::uint64_t>(b.get()) / 16) % 256;
+    remembered& r = (*cache)[hash];
+    if (r.a == a && r.b == b) { return r.result; }
     auto made = std::make_shared<clock_data>(*a);
     made->join(*b);
+    made->prune();
+    r = {a, b, *made == *a ? a : *made == *b ? b : clock_pointer(made)};
+    return r.result;
+}
+
+bool knowledge::knows(const stamp& s) const
+{
+    if (s.block == 0) { return true; }
+    for (const auto& [k, epoch] : since) {
+        if (epoch >= s.epoch && (k == thread_key(s.block, s.thread) || k == warp_key(s.block, s.thread / 32u) || k == part_key(s.block, 0))) {
+            return true;
+        }
+    }
+    return base && base->knows(s);
+}
+
+void knowledge::add(std::uint64_t key, std::uint32_t epoch)
+{
+    for (auto& [k, e] : since) {
+        if (k == key) {
+            e = std::max(e, epoch);
+            return;
+        }
+    }
+    since.push_back({key, epoch});
+    if (since.size() > 24) {
+        base = folded();
+        since.clear();
+    }
+}
+
+void knowledge::learn(const knowledge& other)
+{
+    base = joined(base, other.base);
+    for (const auto& [k, epoch] : other.since) { add(k, epoch); }
+}
+
+clock_pointer knowledge::folded() const
+{
+    if (since.empty()) { return base; }
+    auto made = std::make_shared<clock_data>(base ? *base : clock_data{});
+    made->add(since);
+    made->prune();
     return made;
 }
 

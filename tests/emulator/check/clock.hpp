@@ -20,6 +20,12 @@ struct stamp {
     std::uint16_t thread = 0;
 };
 
+/// A part of a block (all of it, a warp, or a thread), and the epoch up to which its accesses are known.
+using known_part = std::pair<std::uint64_t, std::uint32_t>;
+constexpr std::uint64_t part_key(std::uint32_t block, unsigned part) { return std::uint64_t{block} << 12 | part; }
+constexpr std::uint64_t warp_key(std::uint32_t block, unsigned warp) { return part_key(block, 1 + warp); }
+constexpr std::uint64_t thread_key(std::uint32_t block, unsigned thread) { return part_key(block, 64 + thread); }
+
 class clock_data {
   public:
     bool knows(const stamp& s) const;
@@ -27,26 +33,41 @@ class clock_data {
     bool knows_end_of(std::uint32_t block) const;
 
     void add_block(std::uint32_t block, std::uint32_t epoch);
-    void add_warp(std::uint32_t block, unsigned warp, std::uint32_t epoch) { add(key(block, 1 + warp), epoch); }
-    void add_thread(std::uint32_t block, unsigned thread, std::uint32_t epoch) { add(key(block, 64 + thread), epoch); }
+    void add_warp(std::uint32_t block, unsigned warp, std::uint32_t epoch) { add(warp_key(block, warp), epoch); }
+    void add_thread(std::uint32_t block, unsigned thread, std::uint32_t epoch) { add(thread_key(block, thread), epoch); }
+    void add(const std::vector<known_part>& parts);
     void add_finished(std::uint32_t timeline, std::uint32_t sequence);
     void join(const clock_data& other);
-    /// Forgets parts of blocks whose operations it knows to be over.
+    /// Forgets what other parts of it say as well.
     void prune();
+    bool operator==(const clock_data&) const = default;
 
   private:
-    static std::uint64_t key(std::uint32_t block, unsigned part) { return std::uint64_t{block} << 12 | part; }
     void add(std::uint64_t k, std::uint32_t epoch);
     std::uint32_t epoch_of(std::uint64_t k) const;
 
-    std::vector<std::pair<std::uint64_t, std::uint32_t>> parts_;     ///< sorted by key
+    std::vector<known_part> parts_;                                  ///< sorted by key
     std::vector<std::pair<std::uint32_t, std::uint32_t>> finished_;  ///< sorted by timeline
 };
 
 using clock_pointer = std::shared_ptr<const clock_data>;
 
-/// The join of two, either of which may be null; one of the two itself where that is enough.
+/// The join of two, either of which may be null; one of the two itself where that is enough. Results are remembered, as
+/// the threads of a warp learn the same.
 clock_pointer joined(const clock_pointer& a, const clock_pointer& b);
+
+/// A clock that changes a little at a time: a shared part, and some that were learnt since.
+struct knowledge {
+    clock_pointer base;
+    std::vector<known_part> since;
+
+    bool empty() const { return !base && since.empty(); }
+    bool knows(const stamp& s) const;
+    void add(std::uint64_t key, std::uint32_t epoch);
+    void learn(const knowledge& other);
+    /// All of it as one clock.
+    clock_pointer folded() const;
+};
 
 /// The operation that a block belongs to. Copies and the like count as a block of their own.
 struct block_record {

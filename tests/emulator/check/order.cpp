@@ -8,7 +8,7 @@ namespace emulator {
 namespace {
 
 clock_pointer host_clock;
-clock_pointer sequential_clock;  ///< what all fence.sc so far have known
+knowledge sequential;      ///< what all fence.sc so far have known
 
 bool off() { return !settings().check_races; }
 
@@ -79,7 +79,7 @@ void order_block_begin(operation& o, block& b)
     b.id = new_block_record(r);
     b.order = std::make_unique<block_order>();
     b.order->threads.resize(b.n_threads);
-    for (thread_order& t : b.order->threads) { t.known = o.begin_clock; }
+    for (thread_order& t : b.order->threads) { t.known.base = o.begin_clock; }
     b.shadow = std::make_unique<shadow_memory>(b.shared.size());
 }
 
@@ -87,15 +87,15 @@ void order_block_end(operation& o, block& b)
 {
     join_once all;
     all.add(o.end_clock);
-    for (const thread_order& t : b.order->threads) { all.add(t.known); }
+    for (const thread_order& t : b.order->threads) { all.add(t.known.folded()); }
     o.end_clock = all.sum();
 }
 
-clock_pointer published(block& b, unsigned thread)
+std::shared_ptr<const knowledge> published(block& b, unsigned thread)
 {
     thread_order& t = b.order->threads[thread];
-    auto made = std::make_shared<clock_data>(t.known ? *t.known : clock_data{});
-    made->add_thread(b.id, thread, t.epoch);
+    auto made = std::make_shared<knowledge>(t.known);
+    made->add(thread_key(b.id, thread), t.epoch);
     t.epoch = ++b.order->epochs;
     return made;
 }
@@ -109,13 +109,13 @@ void order_fence(context& c, const instruction& i)
         const unsigned thread = c.w->number * n_lanes + l;
         thread_order& t = c.b->order->threads[thread];
         for (unsigned k = 0; k < reach; ++k) {
-            t.known = joined(t.known, t.seen[k]);
-            t.seen[k] = nullptr;
+            t.known.learn(t.seen[k]);
+            t.seen[k] = {};
         }
-        if (i.order == ordering::sequential) { t.known = joined(t.known, sequential_clock); }
+        if (i.order == ordering::sequential) { t.known.learn(sequential); }
         t.fenced = published(*c.b, thread);
         t.fence_scope = static_cast<std::uint8_t>(i.scope);
-        if (i.order == ordering::sequential) { sequential_clock = joined(sequential_clock, t.fenced); }
+        if (i.order == ordering::sequential) { sequential.learn(*t.fenced); }
     });
 }
 
@@ -124,9 +124,9 @@ void order_arrive(block& b, unsigned barrier, unsigned thread, bool waits)
     if (off()) { return; }
     barrier_order& bar = b.order->barriers[barrier];
     thread_order& t = b.order->threads[thread];
-    t.known = joined(t.known, t.seen[0]);
-    t.seen[0] = nullptr;
-    if (t.known != bar.joined) { bar.joined = joined(bar.joined, t.known); }
+    t.known.learn(t.seen[0]);
+    t.seen[0] = {};
+    bar.joined = joined(bar.joined, t.known.folded());
     bar.arrived.push_back({static_cast<std::uint16_t>(thread), t.epoch});
     if (!waits) { t.epoch = ++b.order->epochs; }
 }
@@ -151,11 +151,12 @@ void order_barrier(block& b, unsigned barrier, const std::vector<std::uint32_t>&
             if (waited[thread / n_lanes] != b.warps[thread / n_lanes].started) { all->add_thread(b.id, thread, epoch); }
         }
     }
+    all->prune();
     const std::uint32_t next = ++b.order->epochs;
     for (const warp& w : b.warps) {
         for_lanes(waited[w.number], [&](unsigned l) {
             thread_order& t = b.order->threads[w.number * n_lanes + l];
-            t.known = all;
+            t.known = {all, {}};
             t.epoch = next;
         });
     }
@@ -170,8 +171,9 @@ void order_warp(warp& w, std::uint32_t lanes)
     join_once sum;
     for_lanes(lanes, [&](unsigned l) {
         thread_order& t = b.order->threads[first + l];
-        sum.add(joined(t.known, t.seen[0]));
-        t.seen[0] = nullptr;
+        t.known.learn(t.seen[0]);
+        t.seen[0] = {};
+        sum.add(t.known.folded());
     });
     auto all = std::make_shared<clock_data>(sum.copy());
     if (lanes == w.started) {
@@ -179,10 +181,11 @@ void order_warp(warp& w, std::uint32_t lanes)
     } else {
         for_lanes(lanes, [&](unsigned l) { all->add_thread(b.id, first + l, b.order->threads[first + l].epoch); });
     }
+    all->prune();
     const std::uint32_t next = ++b.order->epochs;
     for_lanes(lanes, [&](unsigned l) {
         thread_order& t = b.order->threads[first + l];
-        t.known = all;
+        t.known = {all, {}};
         t.epoch = next;
     });
 }

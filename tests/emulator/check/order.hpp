@@ -23,6 +23,6 @@ void order_barrier(block& b, unsigned barrier, const std::vector<std::uint32_t>&
 void order_warp(warp& w, std::uint32_t lanes);
 
 /// What the thread has done so far, as a clock that others may take over; its next accesses come after it.
-clock_pointer published(block& b, unsigned thread);
+std::shared_ptr<const knowledge> published(block& b, unsigned thread);
 
 }  // namespace emulator

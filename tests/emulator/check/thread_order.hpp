@@ -11,12 +11,12 @@
 namespace emulator {
 
 struct thread_order {
-    clock_pointer known;
+    knowledge known;
     std::uint32_t epoch = 1;
-    clock_pointer fenced;  ///< what a relaxed store after the last fence hands on
+    std::shared_ptr<const knowledge> fenced;  ///< what a relaxed store after the last fence hands on
     std::uint8_t fence_scope = 0;
-    std::array<clock_pointer, 3> seen;  ///< by relaxed loads, from the same block, device, system: a fence takes it in
-    const clock_data* last_acquired = nullptr;
+    std::array<knowledge, 3> seen;  ///< by relaxed loads, from the same block, device, system: a fence takes it in
+    std::shared_ptr<const knowledge> last_acquired;
 };
 
 /// A barrier that threads have begun to arrive at.

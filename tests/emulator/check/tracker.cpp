@@ -58,12 +58,12 @@ shadow_memory& shadow_of(context& c, const place& p)
 bool knows(const access& a, const stamp& s)
 {
     if (s.block == 0 || (s.block == a.by.block && s.thread == a.by.thread)) { return true; }
-    static const clock_data* seen_clock = nullptr;
+    static clock_pointer seen_clock;
     static std::uint32_t seen_block = 0;
-    const clock_data* clock = a.thread.known.get();
+    const clock_pointer& clock = a.thread.known.base;
     if (clock == seen_clock && s.block == seen_block) { return true; }
-    if (clock == nullptr || !clock->knows(s)) { return false; }
-    if (clock->knows_end_of(s.block)) {
+    if (!a.thread.known.knows(s)) { return false; }
+    if (clock != nullptr && clock->knows_end_of(s.block)) {
         seen_clock = clock;
         seen_block = s.block;
     }
@@ -166,21 +166,20 @@ void learn(const access& a, const store_record& s)
         return;
     }
     if (a.acquires()) {
-        if (a.thread.last_acquired == s.message.get()) { return; }
-        a.thread.known = joined(a.thread.known, s.message);
-        a.thread.last_acquired = s.message.get();
+        if (a.thread.last_acquired == s.message) { return; }
+        a.thread.known.learn(*s.message);
+        a.thread.last_acquired = s.message;
         return;
     }
     const unsigned reach = s.message_block == a.by.block                                       ? 0
                            : record_of(s.message_block).device == record_of(a.by.block).device ? 1
                                                                                                : 2;
-    auto& seen = a.thread.seen[reach];
-    if (seen != s.message) { seen = joined(seen, s.message); }
+    a.thread.seen[reach].learn(*s.message);
 }
 
 /// What a store hands on to loads that acquire it.
 struct message {
-    clock_pointer clock;
+    std::shared_ptr<const knowledge> clock;
     std::uint8_t scope = 0;
 };
 
@@ -247,9 +246,9 @@ void ordered_load(context& c, const instruction& i, unsigned lane, const place& 
     const access a(c, i, lane);
     shadow_memory& s = shadow_of(c, p);
     check_page(a, p, s, false);
-    // Each element of a vector is a load of its own.
+    // PTX promises it for each element only, but CUB and NCCL rely on a vector being loaded whole.
+    std::uint64_t limit = ~0ull;
     for (unsigned k = 0; k < elements; ++k) {
-        std::uint64_t limit = ~0ull;
         std::uint8_t* to = out + k * size;
         for_cells(s, p.offset + k * size, p.bytes + k * size, size, [&](cell& at, std::uint8_t* memory, unsigned n) {
             check_store(a, p, at, false);
@@ -279,8 +278,8 @@ void ordered_store(context& c, const instruction& i, unsigned lane, const place&
     shadow_memory& s = shadow_of(c, p);
     check_page(a, p, s, true);
     const message m = message_of(a);
+    const std::uint64_t sequence = next_sequence++;
     for (unsigned k = 0; k < elements; ++k) {
-        const std::uint64_t sequence = next_sequence++;
         const std::uint8_t* from = in + k * size;
         for_cells(s, p.offset + k * size, p.bytes + k * size, size, [&](cell& at, std::uint8_t* memory, unsigned n) {
             check_store(a, p, at, true);
@@ -318,7 +317,13 @@ void after_atomic(context& c, const instruction& i, unsigned lane, const place& 
         if (at.last != 0 && store_at(at.last).message) {
             const store_record& before = store_at(at.last);
             m.scope = m.clock ? std::max(m.scope, before.message_scope) : before.message_scope;
-            m.clock = joined(m.clock, before.message);
+            if (m.clock) {
+                auto both = std::make_shared<knowledge>(*m.clock);
+                both->learn(*before.message);
+                m.clock = both;
+            } else {
+                m.clock = before.message;
+            }
         }
         put_store(a, at, read_value(memory, n), read_value(old, n), m, sequence);
         old += n;
