@@ -110,7 +110,9 @@ void clock_data::join(const clock_data& other)
 
 void clock_data::add(const std::vector<known_part>& parts)
 {
-    for (const auto& [k, epoch] : parts) { add(k, epoch); }
+    std::vector<known_part> sorted = parts;
+    std::sort(sorted.begin(), sorted.end());
+    merge(parts_, sorted);
 }
 
 // What is known of a whole block, or of a warp, makes what is known of its parts superfluous.
@@ -181,7 +183,7 @@ void knowledge::add(std::uint64_t key, std::uint32_t epoch)
         }
     }
     since.push_back({key, epoch});
-    if (since.size() > 24) {
+    if (since.size() > 48) {
         base = folded();
         since.clear();
     }

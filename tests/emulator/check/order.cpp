@@ -8,7 +8,6 @@ namespace emulator {
 namespace {
 
 clock_pointer host_clock;
-knowledge sequential;      ///< what all fence.sc so far have known
 
 bool off() { return !settings().check_races; }
 
@@ -33,7 +32,13 @@ class join_once {
 }  // namespace
 
 block::block() = default;
-block::~block() = default;
+block::~block() { running_blocks().erase(id); }
+
+std::unordered_map<std::uint32_t, block_order*>& running_blocks()
+{
+    static auto* m = new std::unordered_map<std::uint32_t, block_order*>;
+    return *m;
+}
 
 void order_enqueue(operation& o) { o.begin_clock = host_clock; }
 
@@ -81,6 +86,7 @@ void order_block_begin(operation& o, block& b)
     b.order->threads.resize(b.n_threads);
     for (thread_order& t : b.order->threads) { t.known.base = o.begin_clock; }
     b.shadow = std::make_unique<shadow_memory>(b.shared.size());
+    running_blocks()[b.id] = b.order.get();
 }
 
 void order_block_end(operation& o, block& b)
@@ -105,6 +111,7 @@ void order_fence(context& c, const instruction& i)
     if (off()) { return; }
     // fence.acq_rel.cta takes in what was seen of the block only, and so on outwards.
     const unsigned reach = i.scope == scope::system ? 3 : i.scope == scope::device ? 2 : 1;
+    const std::uint64_t now = next_store_sequence++;
     for_lanes(c.mask, [&](unsigned l) {
         const unsigned thread = c.w->number * n_lanes + l;
         thread_order& t = c.b->order->threads[thread];
@@ -112,10 +119,9 @@ void order_fence(context& c, const instruction& i)
             t.known.learn(t.seen[k]);
             t.seen[k] = {};
         }
-        if (i.order == ordering::sequential) { t.known.learn(sequential); }
         t.fenced = published(*c.b, thread);
         t.fence_scope = static_cast<std::uint8_t>(i.scope);
-        if (i.order == ordering::sequential) { sequential.learn(*t.fenced); }
+        if (i.order == ordering::sequential) { t.last_sequential = now; }
     });
 }
 

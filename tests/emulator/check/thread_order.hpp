@@ -15,6 +15,7 @@ struct thread_order {
     std::uint32_t epoch = 1;
     std::shared_ptr<const knowledge> fenced;  ///< what a relaxed store after the last fence hands on
     std::uint8_t fence_scope = 0;
+    std::uint64_t last_sequential = 0;  ///< the store sequence at its last fence.sc
     std::array<knowledge, 3> seen;  ///< by relaxed loads, from the same block, device, system: a fence takes it in
     std::shared_ptr<const knowledge> last_acquired;
 };
@@ -32,5 +33,11 @@ struct block_order {
     /// Newest store that a thread has read from a cell without knowing it otherwise: it may not read older ones.
     std::unordered_map<std::uint64_t, std::uint64_t> read_up_to;
 };
+
+/// Stores are numbered in the order in which they are executed.
+inline std::uint64_t next_store_sequence = 1;
+
+/// By block id.
+std::unordered_map<std::uint32_t, block_order*>& running_blocks();
 
 }  // namespace emulator

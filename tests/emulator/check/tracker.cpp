@@ -13,7 +13,6 @@
 namespace emulator {
 namespace {
 
-std::uint64_t next_sequence = 1;
 constexpr unsigned kept_stores = 5;   ///< for each cell
 constexpr unsigned kept_readers = 8;  ///< beyond, some are forgotten
 
@@ -138,6 +137,15 @@ std::uint64_t floor_key(const access& a, const cell& at)
     return reinterpret_cast<std::uint64_t>(&at) << 10 ^ a.by.thread;
 }
 
+/// Whether fence.sc instructions of both threads stand between the store and the load, in this order. Where the storing
+/// thread had several, the last one counts, which makes some loads see more than they must.
+bool fenced_before(const access& a, const store_record& s)
+{
+    if (s.sequence > a.thread.last_sequential) { return false; }
+    const auto at = running_blocks().find(s.by.block);
+    return at == running_blocks().end() || at->second->threads[s.by.thread].last_sequential > s.sequence;
+}
+
 /// Which store a load returns: the newest, or an older one when the thread knows of none after it and has read none.
 std::uint32_t choose_store(const access& a, cell& at, std::uint64_t limit)
 {
@@ -148,7 +156,7 @@ std::uint32_t choose_store(const access& a, cell& at, std::uint64_t limit)
     const std::uint64_t floor = known_floor == read_up_to.end() ? 0 : known_floor->second;
     for (;;) {
         const store_record& s = store_at(chosen);
-        if (s.older == 0 || s.sequence <= floor || knows(a, s.by)) { break; }
+        if (s.older == 0 || s.sequence <= floor || knows(a, s.by) || fenced_before(a, s)) { break; }
         const bool forced = s.sequence > limit;  // so that the parts of one value are of one time
         if (!forced && (limit != ~0ull || !random_choices().one_in(3))) { break; }
         chosen = s.older;
@@ -261,7 +269,7 @@ void ordered_load(context& c, const instruction& i, unsigned lane, const place& 
                 while (store_at(after).older != chosen) { after = store_at(after).older; }
                 limit = std::min(limit, store_at(after).sequence - 1);
             } else if (limit == ~0ull && newest != 0) {
-                limit = next_sequence;
+                limit = next_store_sequence;
             }
             std::memcpy(to, &value, n);
             to += n;
@@ -278,7 +286,7 @@ void ordered_store(context& c, const instruction& i, unsigned lane, const place&
     shadow_memory& s = shadow_of(c, p);
     check_page(a, p, s, true);
     const message m = message_of(a);
-    const std::uint64_t sequence = next_sequence++;
+    const std::uint64_t sequence = next_store_sequence++;
     for (unsigned k = 0; k < elements; ++k) {
         const std::uint8_t* from = in + k * size;
         for_cells(s, p.offset + k * size, p.bytes + k * size, size, [&](cell& at, std::uint8_t* memory, unsigned n) {
@@ -309,7 +317,7 @@ void after_atomic(context& c, const instruction& i, unsigned lane, const place& 
 {
     const access a(c, i, lane);
     shadow_memory& s = shadow_of(c, p);
-    const std::uint64_t sequence = next_sequence++;
+    const std::uint64_t sequence = next_store_sequence++;
     const message own = stored ? message_of(a) : message{};
     for_cells(s, p.offset, p.bytes, size, [&](cell& at, std::uint8_t* memory, unsigned n) {
         if (!stored) { return add_reader(a, at); }
