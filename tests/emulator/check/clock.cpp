@@ -153,7 +153,8 @@ clock_pointer joined(const clock_pointer& a, const clock_pointer& b)
         clock_pointer a, b, result;
     };
     static auto* cache = new std::array<remembered, 256>;
-    const std::size_t hash = (reinterpret_cast<std::uint64_t>(a.get()) / 16 * 31 + reinterpret_cast<std::uint64_t>(b.get()) / 16) % 256;
+    const std::size_t hash =
+        (reinterpret_cast<std::uint64_t>(a.get()) / 16 * 31 + reinterpret_cast<std::uint64_t>(b.get()) / 16) % 256;
     remembered& r = (*cache)[hash];
     if (r.a == a && r.b == b) { return r.result; }
     auto made = std::make_shared<clock_data>(*a);
@@ -167,7 +168,8 @@ bool knowledge::knows(const stamp& s) const
 {
     if (s.block == 0) { return true; }
     for (const auto& [k, epoch] : since) {
-        if (epoch >= s.epoch && (k == thread_key(s.block, s.thread) || k == warp_key(s.block, s.thread / 32u) || k == part_key(s.block, 0))) {
+        if (epoch >= s.epoch && (k == thread_key(s.block, s.thread) || k == warp_key(s.block, s.thread / 32u) ||
+                                 k == part_key(s.block, 0))) {
             return true;
         }
     }

@@ -34,7 +34,10 @@ class clock_data {
 
     void add_block(std::uint32_t block, std::uint32_t epoch);
     void add_warp(std::uint32_t block, unsigned warp, std::uint32_t epoch) { add(warp_key(block, warp), epoch); }
-    void add_thread(std::uint32_t block, unsigned thread, std::uint32_t epoch) { add(thread_key(block, thread), epoch); }
+    void add_thread(std::uint32_t block, unsigned thread, std::uint32_t epoch)
+    {
+        add(thread_key(block, thread), epoch);
+    }
     void add(const std::vector<known_part>& parts);
     void add_finished(std::uint32_t timeline, std::uint32_t sequence);
     void join(const clock_data& other);

@@ -24,9 +24,9 @@ struct store_record {
     stamp by;
     strength how;
     std::uint8_t message_scope = 0;
-    std::uint32_t older = 0;     ///< the store before it; 0: none
-    std::uint32_t value = 0;     ///< of the cell after it
-    std::uint64_t sequence = 0;  ///< the same for all cells of one store
+    std::uint32_t older = 0;                   ///< the store before it; 0: none
+    std::uint32_t value = 0;                   ///< of the cell after it
+    std::uint64_t sequence = 0;                ///< the same for all cells of one store
     std::shared_ptr<const knowledge> message;  ///< what a load that acquires it learns
     std::uint32_t message_block = 0;
     const instruction* where = nullptr;

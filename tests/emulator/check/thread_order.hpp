@@ -16,7 +16,7 @@ struct thread_order {
     std::shared_ptr<const knowledge> fenced;  ///< what a relaxed store after the last fence hands on
     std::uint8_t fence_scope = 0;
     std::uint64_t last_sequential = 0;  ///< the store sequence at its last fence.sc
-    std::array<knowledge, 3> seen;  ///< by relaxed loads, from the same block, device, system: a fence takes it in
+    std::array<knowledge, 3> seen;      ///< by relaxed loads, from the same block, device, system: a fence takes it in
     std::shared_ptr<const knowledge> last_acquired;
 };
 

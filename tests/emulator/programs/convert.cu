@@ -39,7 +39,9 @@ template <class I, class F>
 I clamped(F x, I nan)
 {
     if (x != x) { return nan; }
-    if (x >= std::ldexp(F{1}, std::is_signed_v<I> ? 8 * sizeof(I) - 1 : 8 * sizeof(I))) { return std::numeric_limits<I>::max(); }
+    if (x >= std::ldexp(F{1}, std::is_signed_v<I> ? 8 * sizeof(I) - 1 : 8 * sizeof(I))) {
+        return std::numeric_limits<I>::max();
+    }
     if (x <= static_cast<F>(std::numeric_limits<I>::min())) { return std::numeric_limits<I>::min(); }
     return static_cast<I>(x);
 }
@@ -57,7 +59,9 @@ R rounded(int mode, T x)
 int main()
 {
     auto f = check::floats();
-    for (float x : {2147483648.0f, -2147483648.0f, 4294967296.0f, 9.3e18f, -9.3e18f, 0.5f, -0.5f, 2.5f, -2.5f, 3.5f}) { f.push_back(x); }
+    for (float x : {2147483648.0f, -2147483648.0f, 4294967296.0f, 9.3e18f, -9.3e18f, 0.5f, -0.5f, 2.5f, -2.5f, 3.5f}) {
+        f.push_back(x);
+    }
     TEST_1(s32_rzi, f, [](float x) { return clamped<s32>(std::trunc(x), 0); });
     TEST_1(s32_rni, f, [](float x) { return clamped<s32>(std::nearbyint(x), 0); });
     TEST_1(s32_rmi, f, [](float x) { return clamped<s32>(std::floor(x), 0); });

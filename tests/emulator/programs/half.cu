@@ -48,7 +48,10 @@ std::vector<u16> some_halves()
 {
     std::vector<u16> some;
     for (u32 k = 0; k < 65536; k += 2017) { some.push_back(static_cast<u16>(k)); }
-    for (u16 x : {0, 0x8000, 1, 0x8001, 0x3ff, 0x400, 0x3c00, 0x3c01, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00, 0x3f80, 0x7f80, 0x7f7f}) { some.push_back(x); }
+    for (u16 x : {0, 0x8000, 1, 0x8001, 0x3ff, 0x400, 0x3c00, 0x3c01, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00, 0x3f80,
+                  0x7f80, 0x7f7f}) {
+        some.push_back(x);
+    }
     return some;
 }
 
@@ -71,7 +74,9 @@ u16 nearest(long double x, Decode decode, u16 infinity)
     }
     const long double below = decode(low);
     // The step beyond the largest number is as large as the one before it.
-    const long double above = high == infinity ? below + (below - static_cast<long double>(decode(static_cast<u16>(low - 1)))) : static_cast<long double>(decode(high));
+    const long double above = high == infinity
+                                  ? below + (below - static_cast<long double>(decode(static_cast<u16>(low - 1))))
+                                  : static_cast<long double>(decode(high));
     if (std::isinf(static_cast<double>(m))) { return static_cast<u16>(sign | infinity); }
     const bool up = m - below > above - m || (m - below == above - m && (low & 1) != 0);
     return static_cast<u16>(sign | (up ? high : low));
@@ -123,11 +128,15 @@ void test_arithmetic()
     TEST_2(sub_f16, h, [](u16 a, u16 b) { return to_f16(static_cast<long double>(f16(a)) - f16(b)); });
     TEST_2(mul_f16, h, [](u16 a, u16 b) { return to_f16(static_cast<long double>(f16(a)) * f16(b)); });
     TEST_2(min_f16, h, [](u16 a, u16 b) {
-        if (nan_bits(a, 0x7c00) || nan_bits(b, 0x7c00)) { return nan_bits(a, 0x7c00) && nan_bits(b, 0x7c00) ? u16{0x7fff} : nan_bits(a, 0x7c00) ? b : a; }
+        if (nan_bits(a, 0x7c00) || nan_bits(b, 0x7c00)) {
+            return nan_bits(a, 0x7c00) && nan_bits(b, 0x7c00) ? u16{0x7fff} : nan_bits(a, 0x7c00) ? b : a;
+        }
         return f16(a) == f16(b) ? ((a & 0x8000) != 0 ? a : b) : f16(a) < f16(b) ? a : b;
     });
     TEST_2(max_bf16, h, [](u16 a, u16 b) {
-        if (nan_bits(a, 0x7f80) || nan_bits(b, 0x7f80)) { return nan_bits(a, 0x7f80) && nan_bits(b, 0x7f80) ? u16{0x7fff} : nan_bits(a, 0x7f80) ? b : a; }
+        if (nan_bits(a, 0x7f80) || nan_bits(b, 0x7f80)) {
+            return nan_bits(a, 0x7f80) && nan_bits(b, 0x7f80) ? u16{0x7fff} : nan_bits(a, 0x7f80) ? b : a;
+        }
         return bf16(a) == bf16(b) ? ((a & 0x8000) != 0 ? b : a) : bf16(a) > bf16(b) ? a : b;
     });
     TEST_2(max_nan_f16, h, [](u16 a, u16 b) {
@@ -142,8 +151,12 @@ void test_arithmetic()
         const long double rest = (product - (sum - back)) + (c - back);
         return rest > 0 ? nextafterl(sum, INFINITY) : rest < 0 ? nextafterl(sum, -INFINITY) : sum;
     };
-    const auto fma16 = [=](u16 a, u16 b, u16 c) { return to_f16(fused(static_cast<long double>(f16(a)) * f16(b), f16(c))); };
-    const auto fmab = [=](u16 a, u16 b, u16 c) { return to_bf16(fused(static_cast<long double>(bf16(a)) * bf16(b), bf16(c))); };
+    const auto fma16 = [=](u16 a, u16 b, u16 c) {
+        return to_f16(fused(static_cast<long double>(f16(a)) * f16(b), f16(c)));
+    };
+    const auto fmab = [=](u16 a, u16 b, u16 c) {
+        return to_bf16(fused(static_cast<long double>(bf16(a)) * bf16(b), bf16(c)));
+    };
     TEST_3(fma_f16, h, fma16);
     TEST_3(fma_bf16, h, fmab);
     TEST_3(fma_relu_f16, h, [&](u16 a, u16 b, u16 c) {
@@ -153,11 +166,15 @@ void test_arithmetic()
     std::vector<u32> pairs;
     for (std::size_t k = 0; k + 7 < h.size(); k += 2) { pairs.push_back(u32{h[k]} << 16 | h[k + 7]); }
     TEST_2(add_f16x2, pairs, [](u32 a, u32 b) {
-        const auto add = [](u32 x, u32 y) { return u32{to_f16(static_cast<long double>(f16(static_cast<u16>(x))) + f16(static_cast<u16>(y)))}; };
+        const auto add = [](u32 x, u32 y) {
+            return u32{to_f16(static_cast<long double>(f16(static_cast<u16>(x))) + f16(static_cast<u16>(y)))};
+        };
         return add(a, b) | add(a >> 16, b >> 16) << 16;
     });
     TEST_3(fma_bf16x2, pairs, [&](u32 a, u32 b, u32 c) {
-        const auto f = [&](int s) { return u32{fmab(static_cast<u16>(a >> s), static_cast<u16>(b >> s), static_cast<u16>(c >> s))}; };
+        const auto f = [&](int s) {
+            return u32{fmab(static_cast<u16>(a >> s), static_cast<u16>(b >> s), static_cast<u16>(c >> s))};
+        };
         return f(0) | f(16) << 16;
     });
 }

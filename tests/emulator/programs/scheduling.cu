@@ -16,7 +16,11 @@ __global__ void half_a_barrier()
 }
 __global__ void lanes_apart(int* out)
 {
-    if (threadIdx.x < 16) { out[threadIdx.x] = static_cast<int>(__ballot_sync(~0u, true)); } else { while (*static_cast<volatile int*>(out) == 0) {} }
+    if (threadIdx.x < 16) {
+        out[threadIdx.x] = static_cast<int>(__ballot_sync(~0u, true));
+    } else {
+        while (*static_cast<volatile int*>(out) == 0) {}
+    }
 }
 
 // Each block waits until all have come: this needs all of them on the device at once.
@@ -99,7 +103,8 @@ void test_residency()
     cudaDeviceReset();
     emulator_clear_reports();
     void* arguments[] = {nullptr};
-    CHECK(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(grid_sync), dim3(fit + 1), dim3(1024), arguments, 0, nullptr) == cudaErrorCooperativeLaunchTooLarge);
+    CHECK(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(grid_sync), dim3(fit + 1), dim3(1024), arguments, 0,
+                                      nullptr) == cudaErrorCooperativeLaunchTooLarge);
     cudaGetLastError();
 }
 
@@ -108,7 +113,8 @@ void test_grid_sync()
     check::device_array<int> data(4 * 64);
     int* pointer = data;
     void* arguments[] = {&pointer};
-    CHECK(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(grid_sync), dim3(4), dim3(64), arguments, 0, nullptr) == cudaSuccess);
+    CHECK(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(grid_sync), dim3(4), dim3(64), arguments, 0,
+                                      nullptr) == cudaSuccess);
     CHECK(cudaDeviceSynchronize() == cudaSuccess);
     const auto d = data.host();
     for (int i = 0; i < 256; ++i) { CHECK(d[i] == i + (i + 1) % 256); }

@@ -138,7 +138,8 @@ void test_host_function()
     *host = 0;
     fill<<<1, 1, 0, s>>>(a, 9, 1);
     cudaMemcpyAsync(host, a, sizeof(int), cudaMemcpyDeviceToHost, s);
-    cudaLaunchHostFunc(s, [](void* p) { *static_cast<int*>(p) *= 2; }, host);
+    cudaLaunchHostFunc(
+        s, [](void* p) { *static_cast<int*>(p) *= 2; }, host);
     cudaMemcpyAsync(a, host, sizeof(int), cudaMemcpyHostToDevice, s);
     cudaStreamSynchronize(s);
     CHECK(*host == 18);
@@ -159,7 +160,8 @@ void test_devices()
     fill<<<1, 32>>>(on_one, 4, 100);
     cudaDeviceSynchronize();
     cudaPointerAttributes attributes;
-    CHECK(cudaPointerGetAttributes(&attributes, on_one) == cudaSuccess && attributes.device == 1 && attributes.type == cudaMemoryTypeDevice);
+    CHECK(cudaPointerGetAttributes(&attributes, on_one) == cudaSuccess && attributes.device == 1 &&
+          attributes.type == cudaMemoryTypeDevice);
     cudaSetDevice(0);
     CHECK(cudaDeviceCanAccessPeer(&can, 0, 1) == cudaSuccess && can == 1);
     const cudaError_t enabled = cudaDeviceEnablePeerAccess(1, 0);
