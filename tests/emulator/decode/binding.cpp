@@ -165,7 +165,7 @@ void binding::address(const ptx::operand& o)
 
 void binding::address(const ptx::operand& o, bool& of_frame)
 {
-    if (o.form != ptx::operand_form::address) { refuse("an address expected"); }
+    if (o.form != ptx::operand_form::address || !o.parts.empty()) { refuse("an address expected"); }
     out.immediate = o.value;
     of_frame = false;
     if (o.name.empty()) {

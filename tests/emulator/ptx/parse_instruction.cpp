@@ -32,6 +32,7 @@ operand parse_address(cursor& at)
     } else {
         o.value = at.integer();
     }
+    while (at.accept(',')) { o.parts.push_back(parse_operand(at)); }  // coordinates, as of textures
     at.expect(']');
     return o;
 }
