@@ -23,11 +23,11 @@ class row_layout {
             --free_predicates_;
             operand o{next_predicate_, bank::registers, 0};
             next_predicate_ += 4;
-            return o;
+            return kept(o);
         }
         const unsigned width = size_of(t);
         f_.n_registers += width == 8 ? 2 : 1;
-        return {take(width == 8 ? 8 * n_lanes : 4 * n_lanes), bank::registers, static_cast<std::uint8_t>(width)};
+        return kept({take(width == 8 ? 8 * n_lanes : 4 * n_lanes), bank::registers, static_cast<std::uint8_t>(width)});
     }
 
     operand constant(std::uint64_t bits, unsigned width)
@@ -78,6 +78,12 @@ class row_layout {
     }
 
   private:
+    operand kept(operand o)
+    {
+        f_.rows.push_back(o);
+        return o;
+    }
+
     std::uint32_t take(std::uint32_t bytes)
     {
         const std::uint32_t at = f_.register_bytes;

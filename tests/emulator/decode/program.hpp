@@ -170,6 +170,7 @@ struct function {
     std::map<std::uint32_t, std::vector<const instruction*>> tables;  ///< targets of the indexed branches
     std::shared_ptr<const ptx::statement> end;                        ///< the statement of the last instruction
     std::uint32_t register_bytes = 0;
+    std::vector<operand> rows;      ///< of all registers, special and local ones included
     std::vector<std::uint8_t> constants;
     std::vector<symbol_row> symbols;
     std::vector<special_row> specials;

@@ -119,7 +119,7 @@ void atom(context& c, const instruction& i)
             const bool stores = !(uses_third(i) && old != (read_bits(c, i.args[n + 1], l) &
                                                            (size == 8 ? ~0ull : (1ull << 8 * size) - 1)));
             std::memcpy(p.bytes, &made, size);
-            if (made != old) { note_progress(); }
+            made != old ? note_progress() : note_load(*c.w, i, r.address[l]);
             if (settings().check_races) {
                 after_atomic(c, i, l, p, size, reinterpret_cast<const std::uint8_t*>(&old), stores);
             }

@@ -119,6 +119,47 @@ void leave(warp& w, frame& f, std::uint32_t lanes)
     std::erase_if(w.stack, [&](const auto& kept) { return kept.get() == &f; });
 }
 
+namespace {
+
+void copy_lane(frame& to, const frame& from, unsigned lane)
+{
+    for (const operand& row : from.code->rows) {
+        if (row.width == 0) {
+            const auto bits = *reinterpret_cast<const std::uint32_t*>(from.registers + row.offset);
+            auto& kept = *reinterpret_cast<std::uint32_t*>(to.registers + row.offset);
+            kept = (kept & ~(1u << lane)) | (bits & 1u << lane);
+        } else {
+            const std::size_t slot = row.width == 8 ? 8 : 4;
+            std::copy_n(from.registers + row.offset + slot * lane, slot, to.registers + row.offset + slot * lane);
+        }
+    }
+    const std::size_t size = from.code->frame_bytes;
+    std::copy_n(from.parameters.begin() + static_cast<std::ptrdiff_t>(size * lane), size,
+                to.parameters.begin() + static_cast<std::ptrdiff_t>(size * lane));
+}
+
+}  // namespace
+
+bool merge_frames(warp& w, std::uint32_t lanes)
+{
+    frame& into = *w.frames[static_cast<unsigned>(std::countr_zero(lanes))];
+    bool same = true;
+    for_lanes(lanes, [&](unsigned l) {
+        const frame& f = *w.frames[l];
+        same &= f.code == into.code && f.caller == into.caller && f.call == into.call;
+    });
+    if (!same) { return false; }
+    for_lanes(lanes, [&](unsigned l) {
+        frame& f = *w.frames[l];
+        if (&f == &into) { return; }
+        copy_lane(into, f, l);
+        into.lanes |= 1u << l;
+        w.frames[l] = &into;
+        leave(w, f, 1u << l);
+    });
+    return true;
+}
+
 void exit_lanes(warp& w, std::uint32_t lanes)
 {
     lanes &= w.alive;

@@ -43,6 +43,9 @@ void release(warp& w, std::uint32_t lanes)
 {
     const auto first = static_cast<unsigned>(std::countr_zero(lanes));
     const instruction& i = *w.pc[first];
+    bool one_place = true;
+    for_lanes(lanes, [&](unsigned l) { one_place &= w.pc[l] == &i; });
+    if (one_place) { merge_frames(w, lanes); }
     // Where paths of a divergent branch each have the instruction, lanes take part from different places.
     for (std::uint32_t left = lanes; left != 0;) {
         const auto leader = static_cast<unsigned>(std::countr_zero(left));

@@ -46,6 +46,7 @@ void load(context& c, const instruction& i)
     const unsigned n = i.elements;
     const unsigned bytes = Size * n;
     const request r = gather(c, i, n, bytes, false);
+    note_load(*c.w, i, r.address[static_cast<unsigned>(std::countr_zero(c.mask))]);
     if (settings().count) { count_request(c, i, r); }
     const bool ordered = settings().check_races;
     for_lanes(c.mask, [&](unsigned l) {
@@ -62,8 +63,17 @@ void load(context& c, const instruction& i)
 }
 
 template <unsigned Size>
+bool differ(const std::uint8_t* a, const std::uint8_t* b, unsigned n)
+{
+    bool any = false;
+    for (unsigned k = 0; k < n; ++k) { any |= get<Size>(a + Size * k) != get<Size>(b + Size * k); }
+    return any;
+}
+
+template <unsigned Size>
 void store(context& c, const instruction& i)
 {
+    bool changes = false;
     const unsigned n = i.elements;
     const unsigned bytes = Size * n;
     const request r = gather(c, i, 0, bytes, true);
@@ -76,7 +86,7 @@ void store(context& c, const instruction& i)
             const std::uint64_t bits = read_bits(c, i.args[1 + k], l);
             std::memcpy(kept + Size * k, &bits, Size);
         }
-        if (p.space != space::local && std::memcmp(p.bytes, kept, bytes) != 0) { note_progress(); }
+        changes |= p.space != space::local && differ<Size>(p.bytes, kept, n);
         if (ordered && p.space != space::local) {
             ordered_store(c, i, l, p, Size, n, kept);
         } else {
@@ -84,6 +94,7 @@ void store(context& c, const instruction& i)
         }
         mark_written(c, p, bytes);
     });
+    if (changes) { note_progress(); }
 }
 
 // Parameters of the kernel are the same for all lanes; those of calls are each lane's own.

@@ -43,7 +43,7 @@ u64 update(context& c, const instruction& i, unsigned lane, std::uint64_t addres
     const u64 made = s.bits();
     std::memcpy(p.bytes, &made, 8);
     mark_written(c, p, 8);
-    if (made != old) { note_progress(); }
+    made != old ? note_progress() : note_load(*c.w, i, address);
     if (settings().check_races) {
         after_atomic(c, i, lane, p, 8, reinterpret_cast<const std::uint8_t*>(&old), made != old);
     }

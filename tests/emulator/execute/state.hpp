@@ -81,6 +81,9 @@ struct warp {
     std::array<std::vector<std::uint8_t>, n_lanes> local;
     std::array<lane_copies, n_lanes> copies;
     std::uint64_t executed = 0;
+    std::uint32_t repeated_loads = 0;     ///< in a row, of the same address with nothing changed: the warp spins
+    std::uint64_t repeated_since = 0;     ///< progress_count at the first of them
+    std::array<std::uint64_t, 16> last_loads{};  ///< address and instruction of recent loads
 
     warp() = default;
     warp(warp&&) noexcept = default;

@@ -96,6 +96,33 @@ __global__ void local_array(int* out, int n)
     out[threadIdx.x] = sum;
 }
 
+// Lanes that reach the call at different times meet in the shuffle all the same.
+__noinline__ __device__ int rotated(int x) { return __shfl_sync(~0u, x, static_cast<int>(threadIdx.x + 1) % 32); }
+__global__ void meet_in_call(int* out)
+{
+    int x = static_cast<int>(threadIdx.x);
+    for (unsigned k = 0; k < threadIdx.x % 5; ++k) { x = x * 3 % 1000; }
+    out[threadIdx.x] = rotated(x);
+}
+int looped(int i)
+{
+    int x = i;
+    for (int k = 0; k < i % 5; ++k) { x = x * 3 % 1000; }
+    return x;
+}
+
+// Long work without a load or store is no deadlock, even while others wait for it.
+__global__ void work_and_wait(volatile int* flag)
+{
+    if (threadIdx.x >= 32) {
+        while (*flag == 0) {}
+    } else {
+        unsigned x = threadIdx.x;
+        for (int k = 0; k < 200000; ++k) { asm volatile("mad.lo.u32 %0, %0, 1664525, 1013904223;" : "+r"(x)); }
+        *flag = static_cast<int>(x | 1);
+    }
+}
+
 struct wide {
     double d[5];
     int n;
@@ -156,6 +183,17 @@ void test_calls()
     dispatch<<<1, 64>>>(f);
     const auto areas = f.host();
     for (int i = 0; i < 64; ++i) { CHECK(areas[i] == static_cast<float>(i % 3 == 0 ? i * i : 3 * i * i)); }
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+        emulator_set_seed(seed);
+        meet_in_call<<<1, 32>>>(out);
+        const auto met = out.host();
+        for (int i = 0; i < 32; ++i) { CHECK(met[i] == looped((i + 1) % 32)); }
+    }
+    emulator_set("races", 0);  // all lanes store to the flag
+    cudaMemset(out, 0, 4);
+    work_and_wait<<<1, 64>>>(out);
+    CHECK(cudaDeviceSynchronize() == cudaSuccess);
+    emulator_set("races", 1);
     wide w{{1, 2, 3, 4, 5}, 10};
     check::device_array<double> d(32);
     by_value<<<1, 32>>>(w, d);

@@ -282,13 +282,24 @@ void engine::fail(launch& k, int error)
     finish(o);
 }
 
+// Nothing has changed for long, and all threads that could go on load the same again and again.
 bool engine::stuck()
 {
     if (progress_count != seen_progress_) {
         seen_progress_ = progress_count;
         executed_at_progress_ = executed_;
     }
-    return executed_ - executed_at_progress_ > settings().stuck_after;
+    const std::uint64_t idle = executed_ - executed_at_progress_;
+    if (idle <= settings().stuck_after || turn_ % 256 != 0) { return false; }
+    if (idle > 1000 * settings().stuck_after) { return true; }
+    for (const auto& o : running_) {
+        for (const auto& b : o->kernel->resident) {
+            for (const warp& w : b->warps) {
+                if (w.runnable() != 0 && !spins(w)) { return false; }
+            }
+        }
+    }
+    return true;
 }
 
 // Ends the kernels that can never end by themselves, so that the host's wait returns an error.

@@ -26,7 +26,7 @@ struct settings_type {
     bool count = true;        ///< memory counters; instructions are always counted
     bool print_reports = true;
     bool fail_on_reports = true;            ///< reports that nobody read make the program's exit status 86
-    std::uint64_t stuck_after = 2'000'000;  ///< warp instructions without progress that mean deadlock
+    std::uint64_t stuck_after = 300'000;  ///< warp instructions without a change, of warps that only load, that mean deadlock
     device_model device;
 };
 
