@@ -9,7 +9,7 @@ extern "C" {
 
 /// Chooses another order of execution for what follows. 0 is fair.
 void emulator_set_seed(unsigned long long seed);
-/// Sets one of: races, stale_loads, uninitialised, print, stuck_after. Returns 0 when there is no such setting.
+/// Sets one of: races, stale_loads, uninitialised, counters, print, stuck_after. Returns 0 when there is no such setting.
 int emulator_set(const char* name, unsigned long long value);
 /// Reports since the last clear. Reading them means that they are expected: they no longer fail the program at its end.
 size_t emulator_report_count(void);

@@ -9,34 +9,33 @@ using u32 = std::uint32_t;
 #define F64_2(name, ptx) DEFINE_2(name, ptx " %0, %1, %2;", double, "d", double, "d")
 F32_2(add_rn, "add.rn.f32")
 F32_2(add_rz, "add.rz.f32")
-F32_2(add_rm, "add.rm.f32") F32_2(add_rp, "add.rp.f32") F32_2(add_ftz, "add.ftz.f32") F32_2(add_sat, "add.sat.f32")
-    F32_2(sub_rn, "sub.f32") F32_2(mul_rn, "mul.f32") F32_2(mul_rz, "mul.rz.f32") F32_2(mul_ftz_sat, "mul.ftz.sat.f32")
-        F32_2(div_rn, "div.rn.f32") F32_2(div_rz, "div.rz.f32") F32_2(min_f, "min.f32") F32_2(max_f, "max.f32") F32_2(
-            min_nan, "min.NaN.f32") F32_2(copysign_f, "copysign.f32") F32_2(div_approx, "div.approx.f32")
-            DEFINE_3(fma_rn, "fma.rn.f32 %0, %1, %2, %3;", float, "f", float,
-                     "f") DEFINE_3(fma_rz, "fma.rz.f32 %0, %1, %2, %3;", float, "f", float,
-                                   "f") DEFINE_3(fma_rp, "fma.rp.f32 %0, %1, %2, %3;", float, "f", float, "f")
-                DEFINE_3(fma_ftz, "fma.rn.ftz.f32 %0, %1, %2, %3;", float, "f", float, "f") F64_2(
-                    add_d, "add.f64") F64_2(add_rm_d, "add.rm.f64")
-                    F64_2(mul_d, "mul.rn.f64") F64_2(div_d, "div.rn.f64") F64_2(min_d, "min.f64") DEFINE_3(
-                        fma_d, "fma.rn.f64 %0, %1, %2, %3;",
-                        double,
-                        "d", double,
-                        "d") DEFINE_3(fma_rz_d, "fma.rz.f64 %0, %1, %2, %3;", double, "d", double,
-                                      "d") DEFINE_1(sqrt_rn, "sqrt.rn.f32 %0, %1;", float, "f", float, "f")
-                        DEFINE_1(sqrt_rz, "sqrt.rz.f32 %0, %1;", float, "f", float, "f") DEFINE_1(
-                            rcp_rn,
-                            "rcp.rn.f32 %0, %1;",
+F32_2(add_rm, "add.rm.f32")
+F32_2(add_rp, "add.rp.f32") F32_2(add_ftz, "add.ftz.f32") F32_2(add_sat, "add.sat.f32") F32_2(sub_rn, "sub.f32") F32_2(
+    mul_rn, "mul.f32") F32_2(mul_rz, "mul.rz.f32") F32_2(mul_ftz_sat, "mul.ftz.sat.f32") F32_2(div_rn, "div.rn.f32")
+    F32_2(div_rz, "div.rz.f32") F32_2(min_f, "min.f32") F32_2(max_f, "max.f32") F32_2(min_nan, "min.NaN.f32") F32_2(
+        copysign_f, "copysign.f32") F32_2(div_approx, "div.approx.f32") DEFINE_3(fma_rn, "fma.rn.f32 %0, %1, %2, %3;",
+                                                                                 float, "f", float, "f")
+        DEFINE_3(fma_rz, "fma.rz.f32 %0, %1, %2, %3;", float, "f", float, "f") DEFINE_3(
+            fma_rp,
+            "fma.rp.f32 %0, %1, %2, %3;",
+            float, "f",
+            float,
+            "f") DEFINE_3(fma_ftz, "fma.rn.ftz.f32 %0, %1, %2, %3;", float, "f", float,
+                          "f") F64_2(add_d, "add.f64")
+            F64_2(add_rm_d, "add.rm.f64") F64_2(mul_d, "mul.rn.f64") F64_2(div_d, "div.rn.f64") F64_2(min_d, "min.f64")
+                DEFINE_3(fma_d, "fma.rn.f64 %0, %1, %2, %3;", double, "d", double,
+                         "d") DEFINE_3(fma_rz_d, "fma.rz.f64 %0, %1, %2, %3;", double, "d", double,
+                                       "d") DEFINE_1(sqrt_rn, "sqrt.rn.f32 %0, %1;", float, "f", float, "f")
+                    DEFINE_1(sqrt_rz, "sqrt.rz.f32 %0, %1;", float, "f", float,
+                             "f") DEFINE_1(rcp_rn, "rcp.rn.f32 %0, %1;", float, "f", float, "f")
+                        DEFINE_1(sqrt_d, "sqrt.rn.f64 %0, %1;", double, "d", double, "d") DEFINE_1(
+                            neg_f, "neg.f32 %0, %1;",
                             float, "f",
                             float,
-                            "f") DEFINE_1(sqrt_d, "sqrt.rn.f64 %0, %1;", double, "d", double,
-                                          "d") DEFINE_1(neg_f, "neg.f32 %0, %1;", float, "f", float, "f")
-                            DEFINE_1(abs_ftz, "abs.ftz.f32 %0, %1;", float, "f", float, "f") DEFINE_1(
-                                ex2, "ex2.approx.f32 %0, %1;",
-                                float, "f",
-                                float,
-                                "f") DEFINE_1(lg2, "lg2.approx.f32 %0, %1;", float, "f", float,
-                                              "f") DEFINE_1(sine, "sin.approx.f32 %0, %1;", float, "f", float, "f")
+                            "f") DEFINE_1(abs_ftz, "abs.ftz.f32 %0, %1;", float, "f", float,
+                                          "f") DEFINE_1(ex2, "ex2.approx.f32 %0, %1;", float, "f", float, "f")
+                            DEFINE_1(lg2, "lg2.approx.f32 %0, %1;", float, "f", float,
+                                     "f") DEFINE_1(sine, "sin.approx.f32 %0, %1;", float, "f", float, "f")
                                 DEFINE_1(tanh_f, "tanh.approx.f32 %0, %1;", float, "f", float,
                                          "f") DEFINE_1(rsqrt_f, "rsqrt.approx.f32 %0, %1;", float, "f", float, "f")
                                     DEFINE_1(rcp_approx, "rcp.approx.ftz.f32 %0, %1;", float, "f", float, "f") DEFINE_2(

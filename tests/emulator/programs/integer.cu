@@ -11,14 +11,15 @@ using s64 = std::int64_t;
 #define U64_2(name, ptx) DEFINE_2(name, ptx " %0, %1, %2;", u64, "l", u64, "l")
 U32_2(add_u32, "add.u32")
 U32_2(sub_s32, "sub.s32")
-U32_2(add_sat, "add.sat.s32") U32_2(sub_sat, "sub.sat.s32") U32_2(mul_lo, "mul.lo.s32") U32_2(mul_hi_u, "mul.hi.u32")
-    U32_2(mul_hi_s, "mul.hi.s32") U32_2(div_u, "div.u32") U32_2(div_s, "div.s32") U32_2(rem_u, "rem.u32") U32_2(
-        rem_s, "rem.s32") U32_2(min_s, "min.s32") U32_2(max_u, "max.u32") U32_2(and_b, "and.b32") U32_2(or_b, "or.b32")
-        U32_2(xor_b, "xor.b32") U32_2(shl_b, "shl.b32") U32_2(shr_u, "shr.u32") U32_2(shr_s, "shr.s32") U32_2(
-            bmsk_clamp, "bmsk.clamp.b32") U32_2(bmsk_wrap, "bmsk.wrap.b32") U32_2(add_pairs, "add.u16x2")
-            U64_2(add_u64, "add.u64") U64_2(mul_lo_64, "mul.lo.s64") U64_2(mul_hi_u64, "mul.hi.u64") U64_2(
-                mul_hi_s64,
-                "mul.hi.s64") U64_2(div_s64, "div.s64")
+U32_2(add_sat, "add.sat.s32")
+U32_2(sub_sat, "sub.sat.s32") U32_2(mul_lo, "mul.lo.s32") U32_2(mul_hi_u, "mul.hi.u32") U32_2(mul_hi_s, "mul.hi.s32")
+    U32_2(div_u, "div.u32") U32_2(div_s, "div.s32") U32_2(rem_u, "rem.u32") U32_2(rem_s, "rem.s32") U32_2(
+        min_s, "min.s32") U32_2(max_u, "max.u32") U32_2(and_b, "and.b32") U32_2(or_b, "or.b32") U32_2(xor_b, "xor.b32")
+        U32_2(shl_b, "shl.b32") U32_2(shr_u, "shr.u32") U32_2(shr_s, "shr.s32") U32_2(bmsk_clamp, "bmsk.clamp.b32")
+            U32_2(bmsk_wrap, "bmsk.wrap.b32") U32_2(add_pairs, "add.u16x2") U64_2(add_u64, "add.u64") U64_2(
+                mul_lo_64, "mul.lo.s64") U64_2(mul_hi_u64,
+                                               "mul.hi.u64") U64_2(mul_hi_s64,
+                                                                   "mul.hi.s64") U64_2(div_s64, "div.s64")
                 U64_2(rem_u64, "rem.u64") U64_2(xor_64, "xor.b64") U64_2(min_s64, "min.s64") DEFINE_2(
                     mul_wide_u,
                     "mul.wide.u32 %0, %1, %2;",

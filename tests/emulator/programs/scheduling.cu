@@ -108,6 +108,23 @@ void test_residency()
     cudaGetLastError();
 }
 
+// The same through launch attributes.
+void test_attributes()
+{
+    check::device_array<int> data(4 * 64);
+    cudaLaunchAttribute attribute[1];
+    attribute[0].id = cudaLaunchAttributeCooperative;
+    attribute[0].val.cooperative = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(4);
+    config.blockDim = dim3(64);
+    config.attrs = attribute;
+    config.numAttrs = 1;
+    CHECK(cudaLaunchKernelEx(&config, grid_sync, data.data()) == cudaSuccess);
+    const auto d = data.host();
+    for (int i = 0; i < 256; ++i) { CHECK(d[i] == i + (i + 1) % 256); }
+}
+
 void test_grid_sync()
 {
     check::device_array<int> data(4 * 64);
@@ -146,6 +163,7 @@ int main()
     for (unsigned seed = 0; seed < 10; ++seed) {
         emulator_set_seed(seed);
         test_grid_sync();
+        test_attributes();
     }
     CHECK(emulator_report_count() == 0);
     test_deadlocks();

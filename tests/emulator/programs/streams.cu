@@ -1,6 +1,9 @@
 // Streams, events, graphs by capture, host functions, several devices and peer access, under many seeds.
 #include "programs/check.hpp"
 
+#include <atomic>
+#include <thread>
+
 __global__ void fill(int* out, int value, int n)
 {
     for (int i = static_cast<int>(threadIdx.x); i < n; i += static_cast<int>(blockDim.x)) { out[i] = value; }
@@ -148,6 +151,29 @@ void test_host_function()
     cudaStreamDestroy(s);
 }
 
+// A host function that waits for a thread which uses the runtime.
+void test_waiting_host_function()
+{
+    cudaStream_t s;
+    cudaStreamCreate(&s);
+    std::atomic<bool> go{false};
+    cudaLaunchHostFunc(
+        s,
+        [](void* p) {
+            while (!static_cast<std::atomic<bool>*>(p)->load()) { std::this_thread::yield(); }
+        },
+        &go);
+    std::thread other([&] {
+        check::device_array<int> a(1);
+        fill<<<1, 1, 0, cudaStreamPerThread>>>(a, 3, 1);
+        CHECK(cudaStreamSynchronize(cudaStreamPerThread) == cudaSuccess);
+        go = true;
+    });
+    CHECK(cudaStreamSynchronize(s) == cudaSuccess);
+    other.join();
+    cudaStreamDestroy(s);
+}
+
 void test_devices()
 {
     int n = 0, can = 0;
@@ -204,6 +230,7 @@ int main()
         test_default_stream();
         test_graph();
         test_host_function();
+        test_waiting_host_function();
         test_devices();
         test_async_memory();
     }

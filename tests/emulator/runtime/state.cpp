@@ -60,14 +60,14 @@ stream* find_stream(cudaStream_t handle)
     if (handle == nullptr || handle == cudaStreamLegacy) { return current_device().legacy.get(); }
     if (handle == cudaStreamPerThread) {
         host_thread& t = this_host_thread();
-        auto& own = t.own_stream[t.device];
+        stream*& own = t.own_stream[t.device];
         if (!own) {
-            own = std::make_unique<stream>();
+            own = new stream;
             own->device = t.device;
             own->timeline = state().next_timeline++;
-            current_device().streams.insert(own.get());
+            current_device().streams.insert(own);
         }
-        return own.get();
+        return own;
     }
     auto* s = reinterpret_cast<stream*>(handle);
     return state().streams.count(s) != 0 ? s : nullptr;

@@ -106,7 +106,7 @@ runtime_state& state();
 struct host_thread {
     int device = 0;
     cudaError_t last = cudaSuccess;
-    std::unique_ptr<stream> own_stream[64];
+    stream* own_stream[64] = {};  ///< what cudaStreamPerThread means; they outlive the thread
     cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
 };
 

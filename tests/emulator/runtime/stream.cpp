@@ -23,10 +23,12 @@ cudaError_t create(cudaStream_t* handle, unsigned flags, int priority)
     return cudaSuccess;
 }
 
+// A host function may wait for another thread of the host, which must be able to use the runtime meanwhile.
 void call_host(const std::function<void()>& f)
 {
-    // Host functions may use the host's locks, but no runtime calls.
+    the_engine().mutex().unlock();
     f();
+    the_engine().mutex().lock();
 }
 
 }  // namespace
