@@ -3,6 +3,11 @@
 #include "../error.hpp"
 #include "state.hpp"
 
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
 using namespace emulator;
 
 namespace {
@@ -23,12 +28,38 @@ cudaError_t create(cudaStream_t* handle, unsigned flags, int priority)
     return cudaSuccess;
 }
 
-// A host function may wait for another thread of the host, which must be able to use the runtime meanwhile.
-void call_host(const std::function<void()>& f)
+// Host functions run in threads of their own: one may wait for a thread that itself waits in the runtime. Most end at
+// once; waiting for those keeps the order of everything else the same in every run.
+void call_host(operation& o, const std::function<void()>& f)
 {
+    struct progress {
+        std::mutex mutex;
+        std::condition_variable ended;
+        bool over = false;
+    };
+    const auto p = std::make_shared<progress>();
+    std::thread worker([p, f] {
+        f();
+        {
+            const std::lock_guard lock(p->mutex);
+            p->over = true;
+        }
+        p->ended.notify_all();
+    });
     the_engine().mutex().unlock();
-    f();
+    bool over = false;
+    {
+        std::unique_lock lock(p->mutex);
+        over = p->ended.wait_for(lock, std::chrono::milliseconds(100), [&] { return p->over; });
+    }
     the_engine().mutex().lock();
+    if (over) { return worker.join(); }
+    o.detached = true;
+    std::thread([worker = std::move(worker), &o]() mutable {
+        worker.join();
+        const entry lock;
+        the_engine().complete(o);
+    }).detach();
 }
 
 }  // namespace
@@ -143,7 +174,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t f, void* data)
     const entry lock;
     stream* s = find_stream(handle);
     if (s == nullptr) { return remember(cudaErrorInvalidResourceHandle); }
-    submit(*s, "cudaLaunchHostFunc", [=](operation&) { call_host([=] { f(data); }); });
+    submit(*s, "cudaLaunchHostFunc", [=](operation& o) { call_host(o, [=] { f(data); }); });
     return cudaSuccess;
 }
 
@@ -152,7 +183,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t handle, cudaStreamCallback_t f, v
     const entry lock;
     stream* s = find_stream(handle);
     if (s == nullptr) { return remember(cudaErrorInvalidResourceHandle); }
-    submit(*s, "cudaStreamAddCallback", [=](operation&) { call_host([=] { f(handle, cudaSuccess, data); }); });
+    submit(*s, "cudaStreamAddCallback", [=](operation& o) { call_host(o, [=] { f(handle, cudaSuccess, data); }); });
     return cudaSuccess;
 }
 

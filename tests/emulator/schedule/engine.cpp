@@ -82,7 +82,6 @@ void engine::enqueue(const std::shared_ptr<operation>& o)
 
 void engine::run_until(const std::function<bool()>& condition)
 {
-    ++waiting_hosts_;
     while (!condition()) {
         const bool moved = step();
         if (wanting > 0 || (!moved && host_threads.size() > 1)) {
@@ -93,11 +92,16 @@ void engine::run_until(const std::function<bool()>& condition)
             mutex_.lock();
         }
         if ((!moved || stuck()) && !condition()) {
+            if (detached_ > 0) {
+                mutex_.unlock();
+                std::this_thread::sleep_for(std::chrono::microseconds(200));
+                mutex_.lock();
+                continue;
+            }
             if (host_threads.size() > 1 && milliseconds() - last_entry < 2000) { continue; }
             end_deadlock();
         }
     }
-    --waiting_hosts_;
 }
 
 void engine::advance(unsigned steps)
@@ -138,11 +142,23 @@ bool engine::start_ready()
             ++k;
         } else {
             if (o->action) { o->action(*o); }
-            finish(o);
+            if (o->detached) {
+                ++detached_;
+            } else {
+                finish(o);
+            }
             k = 0;
         }
     }
     return any;
+}
+
+void engine::complete(const operation& o)
+{
+    const auto at = std::find_if(pending_.begin(), pending_.end(), [&](const auto& p) { return p.get() == &o; });
+    const std::shared_ptr<operation> kept = *at;
+    if (kept->detached) { --detached_; }
+    finish(kept);
 }
 
 void engine::finish(const std::shared_ptr<operation>& o)

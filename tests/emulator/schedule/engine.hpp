@@ -24,6 +24,8 @@ class engine {
     void enqueue(const std::shared_ptr<operation>& o);
     /// Advances until the condition holds. Must be called with the lock held exactly once.
     void run_until(const std::function<bool()>& condition);
+    /// Ends an operation whose action went on in another thread. Must be called with the lock held.
+    void complete(const operation& o);
     /// A little progress, as a query makes it.
     void advance(unsigned steps);
     bool idle() const { return pending_.empty(); }
@@ -48,7 +50,7 @@ class engine {
     residency& device_residency(int device);
 
     std::recursive_mutex mutex_;
-    int waiting_hosts_ = 0;
+    int detached_ = 0;  ///< operations that other threads of the host will complete
     std::vector<std::shared_ptr<operation>> pending_;  ///< not done, in the order they were enqueued
     std::vector<std::shared_ptr<operation>> running_;  ///< kernels that have started
     std::vector<std::unique_ptr<residency>> residencies_;

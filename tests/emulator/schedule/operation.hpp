@@ -20,6 +20,7 @@ struct operation {
     std::function<void(operation&)> action;
     bool started = false;
     bool done = false;
+    bool detached = false;  ///< its action goes on in another thread, which calls engine::complete
     int error = 0;
     std::uint32_t timeline = 0;  ///< operations of one timeline are in order: a stream, or a graph's node
     std::uint32_t sequence = 0;
