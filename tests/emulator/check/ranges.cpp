@@ -1,0 +1,109 @@
+#include "ranges.hpp"
+
+#include "../schedule/settings.hpp"
+#include "race.hpp"
+#include "report.hpp"
+#include "shadow.hpp"
+
+namespace emulator {
+namespace {
+
+void report_range(const operation& o, const allocation& a, const stamp& other, bool store, bool other_is_store,
+                  const instruction* where)
+{
+    make_report(rule::race, o.what + (store ? " to " : " from ") + a.name + " is not ordered after " +
+                                (other_is_store ? "a store" : "a load") + " there by\n       " +
+                                describe_access(other, where));
+}
+
+/// The first access to the cell that the operation does not come after; reports it.
+bool check_cell(const operation& o, const allocation& a, const cell& at, bool store)
+{
+    if (at.last != 0) {
+        const store_record& s = store_at(at.last);
+        if (!o.begin_clock->knows(s.by)) {
+            report_range(o, a, s.by, store, true, s.where);
+            return false;
+        }
+    }
+    for (std::uint32_t r = store ? at.readers : 0; r != 0; r = reader_at(r).next) {
+        const reader_record& reader = reader_at(r);
+        const stamp by{
+            reader.block, reader.epoch,
+            static_cast<std::uint16_t>(reader.warp * n_lanes + static_cast<unsigned>(std::countr_zero(reader.lanes)))};
+        if (!o.begin_clock->knows(by)) {
+            report_range(o, a, by, store, false, reader.where);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool check_page(const operation& o, const allocation& a, shadow_memory& s, std::uint64_t page, std::uint64_t begin,
+                std::uint64_t end, bool store)
+{
+    if (const std::uint32_t writer = s.writer_of_page(page); writer != 0 && !o.begin_clock->knows({writer, 1, 0})) {
+        report_range(o, a, {writer, 1, 0}, store, true, nullptr);
+        return false;
+    }
+    for (const std::uint32_t reader : s.readers_of_page(page)) {
+        if (store && !o.begin_clock->knows({reader, 1, 0})) {
+            report_range(o, a, {reader, 1, 0}, store, false, nullptr);
+            return false;
+        }
+    }
+    shadow_page* p = s.existing_page(page);
+    if (p == nullptr) { return true; }
+    for (std::uint64_t at = begin / 4 * 4; at < end; at += 4) {
+        const auto index = static_cast<std::uint32_t>(at % shadow_page::bytes / 4);
+        if (!check_cell(o, a, p->cells[index], store)) { return false; }
+        const auto parts = p->split.find(index);
+        if (parts == p->split.end()) { continue; }
+        for (unsigned k = 0; k < 4; ++k) {
+            if (at + k >= begin && at + k < end && !check_cell(o, a, parts->second[k], store)) { return false; }
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+void order_range(operation& o, allocation& a, std::uint64_t offset, std::uint64_t size, bool store)
+{
+    if (!settings().check_races) { return; }
+    if (!a.shadow) { a.shadow = std::make_unique<shadow_memory>(a.size); }
+    shadow_memory& s = *a.shadow;
+    bool clean = true;
+    for (std::uint64_t page = offset / shadow_page::bytes * shadow_page::bytes; page < offset + size;
+         page += shadow_page::bytes) {
+        const std::uint64_t begin = std::max(page, offset);
+        const std::uint64_t end = std::min(page + shadow_page::bytes, offset + size);
+        clean = clean && check_page(o, a, s, page, begin, end, store);
+        if (!store) {
+            auto& readers = s.readers_of_page(page);
+            std::erase_if(readers, [&](std::uint32_t r) { return o.begin_clock->knows({r, 1, 0}); });
+            readers.push_back(o.record);
+            continue;
+        }
+        const bool all = begin == page && end == std::min(page + shadow_page::bytes, a.size);
+        if (all) {
+            s.clear_page(page);
+            s.writer_of_page(page) = o.record;
+            s.readers_of_page(page).clear();
+            continue;
+        }
+        for (std::uint64_t at = begin; at < end;) {
+            const auto n = static_cast<unsigned>(std::min<std::uint64_t>(4 - at % 4, end - at));
+            for_cells(s, at, reinterpret_cast<std::uint8_t*>(a.begin + at), n, [&](cell& c, std::uint8_t*, unsigned) {
+                free_stores(c.last);
+                free_readers(c.readers);
+                c.readers = 0;
+                c.last = new_store();
+                store_at(c.last).by = {o.record, 1, 0};
+            });
+            at += n;
+        }
+    }
+}
+
+}  // namespace emulator

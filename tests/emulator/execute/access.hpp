@@ -1,0 +1,44 @@
+// From a lane's address to bytes: the checks of every access, whatever instruction makes it.
+#pragma once
+
+#include "../check/report.hpp"
+#include "../memory/windows.hpp"
+#include "context.hpp"
+
+namespace emulator {
+
+/// Bytes that a lane accesses.
+struct place {
+    std::uint8_t* bytes = nullptr;
+    emulator::space space = space::global;  ///< global, shared or local
+    std::uint64_t offset = 0;               ///< in the allocation, or in the block's shared memory
+    allocation* memory = nullptr;           ///< of global memory
+};
+
+enum class access_kind : std::uint8_t { load, store, atomic };
+
+/// Memory of kernels; the runtime allocates from it.
+address_space& memory();
+
+/// The place of `bytes` bytes at an address of i.space. Ends the kernel when there is none.
+place locate(context& c, const instruction& i, unsigned lane, std::uint64_t address, unsigned bytes, access_kind kind);
+
+/// Reports when some byte was never written.
+void check_written(context& c, const instruction& i, unsigned lane, const place& p, unsigned bytes);
+
+inline void mark_written(context& c, const place& p, unsigned bytes)
+{
+    if (p.space == space::global) {
+        p.memory->written.mark(p.offset, bytes);
+    } else if (p.space == space::shared) {
+        c.b->shared_written.mark(p.offset, bytes);
+    }
+}
+
+/// The address in argument `arg` of a lane, plus the instruction's offset.
+inline std::uint64_t lane_address(const context& c, const instruction& i, unsigned arg, unsigned lane)
+{
+    return read_bits(c, i.args[arg], lane) + static_cast<std::uint64_t>(i.immediate);
+}
+
+}  // namespace emulator
