@@ -38,6 +38,9 @@ struct node {
     int overlap = 0;          // the pipeline that its stage runs in, counted from 1, or 0
     int contracts = 0;        // of an add or sub: 1 + the operand that is a product of its own, taken as one fma
 
+    /// The dimension that is sliced, or -1.
+    [[nodiscard]] constexpr int sliced_along() const { return layout == layout_kind::sliced ? slice_dim : -1; }
+
     /// Equal in what is computed, whatever the label: such nodes are one node of a graph.
     [[nodiscard]] constexpr bool same_value(const node& o) const
     {

@@ -90,7 +90,7 @@ struct planner {
         }
     }
 
-    constexpr pass_plan& new_pass(pass_kind kind, int space, int slice_dim, int level)
+    constexpr pass_plan& new_pass(pass_kind kind, int space, int level)
     {
         pass_plan& p = plan.passes[plan.n_passes++];
         p = pass_plan{};
@@ -99,7 +99,7 @@ struct planner {
         p.results.first = plan.n_results;
         p.kind = kind;
         p.space = space;
-        p.slice_dim = slice_dim;
+        p.slice_dim = g[space].sliced_along();
         p.group = g[space].group;
         p.level = level;
         return p;
@@ -118,7 +118,7 @@ struct planner {
         const pass_kind kind = n.kind == op::matmul   ? pass_kind::matmul
                                : n.kind == op::conv2d ? pass_kind::conv2d
                                                       : pass_kind::embedding;
-        pass_plan& p = new_pass(kind, i, n.layout == layout_kind::sliced ? n.slice_dim : -1, level);
+        pass_plan& p = new_pass(kind, i, level);
         builder b{g, when, where, plan, p};
         for (int a = 0; a < n.n_args; ++a) { b.in_memory(n.args[a]); }
         store_all(b, i, destination::own, 0, false);
@@ -133,7 +133,7 @@ struct planner {
                                : n.kind == op::all_to_all ? pass_kind::all_to_all
                                                           : pass_kind::map;
         const int space = gathers ? n.args[0] : c;  // a slice of a whole value is sliced, the value is not
-        pass_plan& p = new_pass(kind, space, g[space].layout == layout_kind::sliced ? g[space].slice_dim : -1, level);
+        pass_plan& p = new_pass(kind, space, level);
         builder b{g, when, where, plan, p};
         if (kind == pass_kind::all_to_all) {
             b.need(operand_value);
@@ -168,15 +168,12 @@ struct planner {
     }
     constexpr bool same_space(int a, int b) const
     {
-        const int slice_a = g[a].layout == layout_kind::sliced ? g[a].slice_dim : -1;
-        const int slice_b = g[b].layout == layout_kind::sliced ? g[b].slice_dim : -1;
-        return same_shape(a, b) && slice_a == slice_b && g[a].group == g[b].group;
+        return same_shape(a, b) && g[a].sliced_along() == g[b].sliced_along() && g[a].group == g[b].group;
     }
 
     constexpr void element_pass(int space, int level, const bool (&is_root)[Graph::node_capacity])
     {
-        const int slice = g[space].layout == layout_kind::sliced ? g[space].slice_dim : -1;
-        pass_plan& p = new_pass(pass_kind::map, space, slice, level);
+        pass_plan& p = new_pass(pass_kind::map, space, level);
         builder b{g, when, where, plan, p};
         for (int i = 0; i < g.size; ++i) {
             if (is_root[i]) { b.need(in_registers(g[i]) ? i : g[i].args[0]); }
@@ -242,8 +239,7 @@ struct planner {
     constexpr void axis_pass(int i, int level, bool after)
     {
         const int space = g[i].args[0];
-        const bool sliced = g[space].layout == layout_kind::sliced;
-        pass_plan& p = new_pass(pass_kind::reduce_axis, space, sliced ? g[space].slice_dim : -1, level);
+        pass_plan& p = new_pass(pass_kind::reduce_axis, space, level);
         builder b{g, when, where, plan, p};
         b.from_this_level = after;
         b.need(space);
@@ -255,8 +251,7 @@ struct planner {
     {
         for (int u = 0; u < g.size; ++u) {
             if (!where.deferred[u]) { continue; }
-            const bool sliced = g[u].layout == layout_kind::sliced;
-            pass_plan& p = new_pass(pass_kind::map, u, sliced ? g[u].slice_dim : -1, level);
+            pass_plan& p = new_pass(pass_kind::map, u, level);
             builder b{g, when, where, plan, p};
             b.need(u);
             b.store(when.value[u], where.slot_of[g[u].args[0]], destination::own, 0, false);

@@ -22,12 +22,6 @@ struct chunking {
     int count = 1;
 };
 
-/// Elements of the whole value of a pass's space.
-inline std::int64_t elements_of_pass(const arguments& args, const pass_view& p)
-{
-    return args.elements_of(args.image().node_of(p.space));
-}
-
 /// Rows that make a chunk of a matrix product worth it: every chunk reads the whole right operand, the sooner more of them
 /// the larger it is. (512 rows by 4 MiB: 12.5 ms whole, 13.5 in chunks of 64 rows, 15 in chunks of 32.)
 inline std::int64_t rows_of_a_chunk(const arguments& args, const pass_view& product)
@@ -62,7 +56,7 @@ inline chunking choose_chunks(const arguments& args, std::span<const pass_view> 
         c.by_slices = c.by_slices || p.slice_dim == c.dim;
         if (is_contraction(p.kind)) { rows_at_once = std::max(rows_at_once, rows_of_a_chunk(args, p)); }
         const std::int64_t share = p.slice_dim >= 0 ? args.ranks() : 1;
-        bytes = std::max(bytes, elements_of_pass(args, p) * static_cast<std::int64_t>(size_of(n.type)) / share);
+        bytes = std::max(bytes, args.elements_of(n) * static_cast<std::int64_t>(size_of(n.type)) / share);
     }
     const std::int64_t length = c.by_slices ? slice_of(c.extent, 0, args.ranks()).count : c.extent;
     std::int64_t outer = 1;  // rows that a step along the dimension has
@@ -101,31 +95,29 @@ struct moved_bytes {
 inline moved_bytes bytes_moved(const arguments& args, const pass_view& pass, const host::chunk& within = {})
 {
     moved_bytes b;
-    if (pass.kind == pass_kind::map || pass.kind == pass_kind::all_reduce || pass.kind == pass_kind::reduce_axis ||
-        pass.kind == pass_kind::all_to_all) {
-        const program_image& image = args.image();
-        const host::space s =
-            host::space_of(args, image.node_of(pass.space), pass.slice_dim, args.rank(), within);
-        std::uint64_t elements = 1;
-        for (int d = 0; d < s.dims; ++d) { elements *= static_cast<std::uint64_t>(s.count[d]); }
-        const auto others = static_cast<std::uint64_t>(args.ranks() - 1);
-        const bool shared_out = pass.kind == pass_kind::all_reduce || pass.kind == pass_kind::all_to_all;
-        if (shared_out) { elements /= static_cast<std::uint64_t>(args.ranks()); }
-        for (const pass_operand& o : pass.operands) {
-            if (o.slot < 0 || o.from == source::own) { continue; }
-            const auto size = static_cast<std::uint64_t>(size_of(image.slot_node(o.slot).type));
-            const bool one = o.from == source::from_root;
-            const bool idle = (one && args.rank() == o.root) || (o.from == source::root_combined && args.rank() != o.root);
-            b.in += idle ? 0 : elements * size * (one ? 1 : others);
-        }
-        for (const pass_result& r : pass.results) {
-            const auto size = static_cast<std::uint64_t>(size_of(image.slot_node(r.slot).type));
-            const std::uint64_t copies = r.to == destination::all_ranks ? others
-                                         : r.to == destination::peer    ? 1
-                                         : r.to == destination::root    ? (args.rank() != r.root ? 1 : 0)
-                                                                        : 0;
-            b.out += elements * size * copies;
-        }
+    if (is_contraction(pass.kind)) { return b; }
+    const program_image& image = args.image();
+    const host::space s =
+        host::space_of(args, image.node_of(pass.space), pass.slice_dim, args.rank(), within);
+    std::uint64_t elements = 1;
+    for (int d = 0; d < s.dims; ++d) { elements *= static_cast<std::uint64_t>(s.count[d]); }
+    const auto others = static_cast<std::uint64_t>(args.ranks() - 1);
+    const bool shared_out = pass.kind == pass_kind::all_reduce || pass.kind == pass_kind::all_to_all;
+    if (shared_out) { elements /= static_cast<std::uint64_t>(args.ranks()); }
+    for (const pass_operand& o : pass.operands) {
+        if (o.slot < 0 || o.from == source::own) { continue; }
+        const auto size = static_cast<std::uint64_t>(size_of(image.slot_node(o.slot).type));
+        const bool one = o.from == source::from_root;
+        const bool idle = (one && args.rank() == o.root) || (o.from == source::root_combined && args.rank() != o.root);
+        b.in += idle ? 0 : elements * size * (one ? 1 : others);
+    }
+    for (const pass_result& r : pass.results) {
+        const auto size = static_cast<std::uint64_t>(size_of(image.slot_node(r.slot).type));
+        const std::uint64_t copies = r.to == destination::all_ranks ? others
+                                     : r.to == destination::peer    ? 1
+                                     : r.to == destination::root    ? (args.rank() != r.root ? 1 : 0)
+                                                                    : 0;
+        b.out += elements * size * copies;
     }
     return b;
 }

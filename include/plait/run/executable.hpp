@@ -174,14 +174,8 @@ class executable {
                 args_.buffer(s, r) = {base == nullptr ? nullptr : base + at, {}};
             }
         });
-        if constexpr (detail::messages<Communicator>::exist) { place_mirrors(); }
+        messages_.place_mirrors(at_workspace_.c_str());
         prepared_ = true;
-    }
-    void place_mirrors()
-    {
-        if (!messages_.any()) { return; }
-        messages_.find_hosts(at_workspace_.c_str());
-        messages_.place_mirrors();
     }
     void prepare_signals()
     {
@@ -249,11 +243,8 @@ class executable {
     void run_whole(std::size_t p)
     {
         const bool mine = args_.is_in(image_.plan.passes[p].group);
-        if constexpr (detail::messages<Communicator>::exist) {
-            if (messages_.any()) {
-                messages_.run_whole(p, between_.c_str(), [&] { mine ? run_pass(p, {}) : void(); });
-                return;
-            }
+        if (messages_.any()) {
+            return messages_.run_whole(p, between_.c_str(), [&] { mine ? run_pass(p, {}) : void(); });
         }
         if (!mine) { return; }
         link_end* wire = detail::wire_of(comm_);

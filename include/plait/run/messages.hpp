@@ -17,8 +17,6 @@ namespace plait::detail {
 template <class Communicator>
 class messages {
   public:
-    static constexpr bool exist = remote_communicator<Communicator>;
-
     messages(Communicator& comm, arguments& args)
         : comm_(comm),
           args_(args),
@@ -29,22 +27,14 @@ class messages {
     }
 
     /// Whether some rank shares no memory with this one.
-    [[nodiscard]] bool any() const { return exist && any_; }
+    [[nodiscard]] bool any() const { return any_; }
 
-    /// Learns which ranks share a host. A meeting; once.
-    void find_hosts(const char* where)
+    /// Puts mirrors in the place of buffers that this rank cannot reach; and again when extents have changed. The
+    /// first time a meeting.
+    void place_mirrors(const char* where)
     {
-        if (!host_.empty()) { return; }
-        int first = 0;
-        while (!comm_.shares(first)) { ++first; }
-        for (const void* theirs : comm_.exchange(&first, sizeof first, where)) {
-            host_.push_back(*static_cast<const int*>(theirs));
-        }
-    }
-
-    /// Puts mirrors in the place of buffers that this rank cannot reach; and again when extents have changed.
-    void place_mirrors()
-    {
+        if (!any_) { return; }
+        find_hosts(where);
         const program_image& image = args_.image();
         for (int s = 0; s < image.n_slots(); ++s) {
             if (!image.slot_of(s).peers_touch) { continue; }
@@ -180,6 +170,17 @@ class messages {
         return args_.buffer(t.slot, t.holder % args_.ranks()).data;
     }
 
+    /// Learns which ranks share a host. A meeting; once.
+    void find_hosts(const char* where)
+    {
+        if (!host_.empty()) { return; }
+        int first = 0;
+        while (!comm_.shares(first)) { ++first; }
+        for (const void* theirs : comm_.exchange(&first, sizeof first, where)) {
+            host_.push_back(*static_cast<const int*>(theirs));
+        }
+    }
+
     /// All runs of a chunk of a pass, in the memory of the holder.
     void collect_runs(std::size_t p, const transfer& t, const chunking& c, int k, std::vector<byte_run>& all)
     {
@@ -269,9 +270,18 @@ template <class Communicator>
     requires(!remote_communicator<Communicator>)
 class messages<Communicator> {
   public:
-    static constexpr bool exist = false;
     messages(Communicator&, arguments&) {}
     [[nodiscard]] static constexpr bool any() { return false; }
+    static void place_mirrors(const char*) {}
+    template <class Work>
+    static void run_whole(std::size_t, const char*, Work&&)
+    {
+    }
+    static void begin(std::size_t, std::size_t, const chunking&) {}
+    static void send_operands(std::size_t, const chunking&, int) {}
+    static void send_results(std::size_t, const chunking&, int) {}
+    static bool arrived(std::size_t, int, bool) { return true; }
+    static void end(std::size_t, std::size_t, const char*) {}
 };
 
 }  // namespace plait::detail

@@ -72,7 +72,10 @@ class pipeline_runner {
         const link_end* wire = wire_of(comm_);
         started_ = wire != nullptr && wire->is_simulated() ? ticks(std::chrono::steady_clock::now()) : 0;
         std::size_t left = p.stages.size();
-        for (pipeline_stage& stage : p.stages) { stage.next = stage.requested = 0, stage.begun = false; }
+        for (pipeline_stage& stage : p.stages) {
+            stage.next = stage.requested = 0;
+            stage.begun = false;
+        }
         const auto next_stage = [&] {  // the last one that can go on: what is begun is finished first
             std::size_t s = p.stages.size();
             while (s > 0 && !is_ready(p, s - 1, c)) { --s; }
@@ -97,9 +100,7 @@ class pipeline_runner {
             send_messages(stage, c);
             if (++stage.next == c.count) { --left; }
         }
-        if constexpr (messages<Communicator>::exist) {
-            if (mail_.any()) { mail_.end(first, first + all.size(), where); }
-        }
+        if (mail_.any()) { mail_.end(first, first + all.size(), where); }
         for (std::size_t i = first; i < first + all.size(); ++i) { finished_[i] += static_cast<std::uint64_t>(c.count); }
     }
 
@@ -141,33 +142,25 @@ class pipeline_runner {
 
     void start_messages(std::size_t first, const pipeline& p, const chunking& c)
     {
-        if constexpr (messages<Communicator>::exist) {
-            if (!mail_.any()) { return; }
-            mail_.begin(first, static_cast<std::size_t>(passes()[first].chunked_until), c);
-            for (int k = 0; k < c.count; ++k) {
-                for (std::size_t i : p.fed_before) { mail_.send_operands(i, c, k); }
-            }
+        if (!mail_.any()) { return; }
+        mail_.begin(first, static_cast<std::size_t>(passes()[first].chunked_until), c);
+        for (int k = 0; k < c.count; ++k) {
+            for (std::size_t i : p.fed_before) { mail_.send_operands(i, c, k); }
         }
     }
     void send_messages(const pipeline_stage& stage, const chunking& c)
     {
-        if constexpr (messages<Communicator>::exist) {
-            if (!mail_.any()) { return; }
-            mail_.send_results(stage.pass, c, stage.next);
-            for (std::size_t i : stage.feeds) { mail_.send_operands(i, c, stage.next); }
-        }
+        if (!mail_.any()) { return; }
+        mail_.send_results(stage.pass, c, stage.next);
+        for (std::size_t i : stage.feeds) { mail_.send_operands(i, c, stage.next); }
     }
     /// Whether what the next chunk of a stage needs from ranks that share no memory is there.
     bool messages_arrived(const pipeline_stage& stage)
     {
-        if constexpr (messages<Communicator>::exist) {
-            if (!mail_.any()) { return true; }
-            bool all = mail_.arrived(stage.pass, stage.next, false);
-            for (const auto& d : stage.waits_for) { all = mail_.arrived(d.pass, stage.next, true) && all; }
-            return all;
-        } else {
-            return true;
-        }
+        if (!mail_.any()) { return true; }
+        bool all = mail_.arrived(stage.pass, stage.next, false);
+        for (const auto& d : stage.waits_for) { all = mail_.arrived(d.pass, stage.next, true) && all; }
+        return all;
     }
 
     /// Whether the next chunk of a stage can be run.

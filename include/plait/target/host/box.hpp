@@ -25,8 +25,7 @@ struct strided {
 /// The part of a node's value that this rank works on: all of it, or its slice; of that what is `within`.
 inline box box_of(const pass_context& c, const node& n, const chunk& within = {})
 {
-    const int slice_dim = n.layout == layout_kind::sliced ? n.slice_dim : -1;
-    const space s = space_of(c.args, n, slice_dim, c.args.rank(), within);
+    const space s = space_of(c.args, n, n.sliced_along(), c.args.rank(), within);
     box b;
     std::ranges::copy(s.begin, b.begin);
     std::ranges::copy(s.count, b.count);
