@@ -23,7 +23,7 @@ struct chunking {
 };
 
 /// Rows that make a chunk of a matrix product worth it: every chunk reads the whole right operand, the sooner more of them
-/// the larger it is. (512 rows by 4 MiB: 12.5 ms whole, 13.5 in chunks of 64 rows, 15 in chunks of 32.)
+/// the larger it is (see `bench/run blocks`, the products in chunks).
 inline std::int64_t rows_of_a_chunk(const arguments& args, const pass_view& product)
 {
     const node& right = args.image().node_of(product.operands[1].node);

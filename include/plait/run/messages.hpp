@@ -1,13 +1,13 @@
 // Running passes on ranks that share no memory: what a pass reads from them arrives before it, what it writes goes out.
 #pragma once
 
-#include <plait/core/error.hpp>
 #include <plait/fabric/remote.hpp>
 #include <plait/run/transfers.hpp>
 
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace plait::detail {
@@ -72,10 +72,8 @@ class messages {
         for (std::size_t p = first; p < end; ++p) {
             by_pass_[p].assign(static_cast<std::size_t>(c.count), {});
             for_each_transfer(args_, p, [&](const transfer& t) {
-                const int from = t.is_result ? t.actor : t.holder;
-                const int to = t.is_result ? t.holder : t.actor;
-                if (to != args_.world_rank() || comm_.shares(from) || !is_sent(t, c)) { return; }
-                for (int k = 0; k < c.count; ++k) { receive(p, t, c, k, from); }
+                if (t.receiver() != args_.world_rank() || comm_.shares(t.sender()) || !is_sent(t, c)) { return; }
+                for (int k = 0; k < c.count; ++k) { receive(p, t, c, k); }
             });
         }
     }
@@ -135,9 +133,9 @@ class messages {
     /// its arrival is the signal. Different senders choose different ranks.
     [[nodiscard]] bool is_sent(const transfer& t, const chunking& c) const
     {
-        return !t.to_all || c.extent >= 0 || t.holder == receiver(t);
+        return !t.to_all || c.extent >= 0 || t.holder == host_receiver(t);
     }
-    [[nodiscard]] int receiver(const transfer& t) const
+    [[nodiscard]] int host_receiver(const transfer& t) const
     {
         const int first = t.holder / args_.ranks() * args_.ranks();  // of the group
         int count = 0;
@@ -200,8 +198,9 @@ class messages {
         return static_cast<std::size_t>(bytes);
     }
 
-    void receive(std::size_t p, const transfer& t, const chunking& c, int k, int from)
+    void receive(std::size_t p, const transfer& t, const chunking& c, int k)
     {
+        const int from = t.sender();
         parcel m;
         collect_runs(p, t, c, k, m.runs);
         const std::size_t bytes = total(m.runs);
@@ -233,9 +232,8 @@ class messages {
     void send(std::size_t p, const chunking& c, int k, bool results)
     {
         for_each_transfer(args_, p, [&](const transfer& t) {
-            const int from = t.is_result ? t.actor : t.holder;
-            const int to = t.is_result ? t.holder : t.actor;
-            if (t.is_result != results || from != args_.world_rank() || comm_.shares(to) || !is_sent(t, c)) { return; }
+            const int to = t.receiver();
+            if (t.is_result != results || t.sender() != args_.world_rank() || comm_.shares(to) || !is_sent(t, c)) { return; }
             collect_runs(p, t, c, k, sent_runs_);
             const std::size_t bytes = total(sent_runs_);
             if (bytes == 0) { return; }

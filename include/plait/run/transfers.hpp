@@ -4,8 +4,8 @@
 #include <plait/run/chunks.hpp>
 #include <plait/target/host/map_pass.hpp>
 
-#include <cstring>
-#include <span>
+#include <algorithm>
+#include <cstdint>
 #include <vector>
 
 namespace plait::detail {
@@ -24,6 +24,9 @@ struct transfer {
     int tag = 0;
     bool is_result = false;  // the actor writes: the message goes to the holder
     bool to_all = false;     // as to every other rank of the group
+
+    [[nodiscard]] int sender() const { return is_result ? actor : holder; }
+    [[nodiscard]] int receiver() const { return is_result ? holder : actor; }
 };
 
 /// Calls use(transfer) for everything that the ranks of a pass read from or write to other ranks.
@@ -113,28 +116,17 @@ inline void runs_of(const arguments& args, const pass_view& pass, const transfer
     std::int64_t length = size;  // of a run: the inner dimensions as far as they are whole
     int outer = v.dims;
     std::int64_t first = 0;
-    while (outer > 0) {
+    while (outer > 0 && stride[outer - 1] == length) {
         --outer;
         first += begin[outer] * stride[outer];
-        const bool all = stride[outer] == length;
-        if (!all) {
-            first -= begin[outer] * stride[outer];
-            ++outer;
-            break;
-        }
         length *= count[outer];
     }
-    std::int64_t lines = length > 0 ? 1 : 0;
-    for (int d = 0; d < outer; ++d) { lines *= count[d]; }
-    for (std::int64_t line = 0; line < lines; ++line) {
+    if (length == 0) { return; }
+    host::for_each_index(outer, count, [&](const std::int64_t* at) {
         std::int64_t offset = first;
-        std::int64_t rest = line;
-        for (int d = outer - 1; d >= 0; --d) {
-            offset += (begin[d] + rest % count[d]) * stride[d];
-            rest /= count[d];
-        }
+        for (int d = 0; d < outer; ++d) { offset += (begin[d] + at[d]) * stride[d]; }
         runs.push_back({offset, length});
-    }
+    });
 }
 
 }  // namespace plait::detail

@@ -31,23 +31,19 @@ inline void run_all_to_all(const pass_context& c)
             in_size *= d == in.slice_dim ? theirs.count : extent[d];
             out_size *= d == out.slice_dim ? mine.count : extent[d];
         }
-        std::int64_t lines = 1;
-        for (int d = 0; d + 1 < in.dims; ++d) { lines *= block[d]; }
-        const std::int64_t length = block[in.dims - 1];
+        const auto size = static_cast<std::int64_t>(size_of(in.type));
+        const std::int64_t length = block[in.dims - 1] * size;
         if (length == 0) { continue; }
-        for (std::int64_t line = 0; line < lines; ++line) {
+        for_each_index(in.dims - 1, block, [&](const std::int64_t* at) {
             std::int64_t from_offset = mine.begin * stride_in[out.slice_dim];
             std::int64_t to_offset = theirs.begin * stride_out[in.slice_dim];
-            std::int64_t rest = line;
-            for (int d = in.dims - 2; d >= 0; --d) {
-                from_offset += rest % block[d] * stride_in[d];
-                to_offset += rest % block[d] * stride_out[d];
-                rest /= block[d];
+            for (int d = 0; d + 1 < in.dims; ++d) {
+                from_offset += at[d] * stride_in[d];
+                to_offset += at[d] * stride_out[d];
             }
-            const auto size = static_cast<std::int64_t>(size_of(in.type));
             std::memcpy(c.args.buffer(to).data + to_offset * size,
-                        c.args.buffer(o.slot, peer).data + from_offset * size, static_cast<std::size_t>(length * size));
-        }
+                        c.args.buffer(o.slot, peer).data + from_offset * size, static_cast<std::size_t>(length));
+        });
     }
 }
 

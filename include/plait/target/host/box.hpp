@@ -5,7 +5,6 @@
 #include <plait/target/host/pass_context.hpp>
 
 #include <cstring>
-#include <vector>
 
 namespace plait::host {
 
@@ -20,6 +19,14 @@ struct box {
 struct strided {
     std::byte* data = nullptr;
     std::int64_t stride[max_dims]{};
+
+    /// Of an index, in elements; of its first `dims` dimensions.
+    [[nodiscard]] std::int64_t offset(const std::int64_t* at, int dims) const
+    {
+        std::int64_t sum = 0;
+        for (int d = 0; d < dims; ++d) { sum += at[d] * stride[d]; }
+        return sum;
+    }
 };
 
 /// The part of a node's value that this rank works on: all of it, or its slice; of that what is `within`.
@@ -56,22 +63,13 @@ inline void copy_results(const pass_context& c, const node& n, const box& b)
 {
     const auto size = static_cast<std::int64_t>(size_of(n.type));
     const strided from = in_slot(c, n, c.result(0).slot, b);
-    std::int64_t lines = 1;
-    for (int d = 0; d + 1 < n.dims; ++d) { lines *= b.count[d]; }
     const std::int64_t length = b.count[n.dims - 1] * size;
     for (int r = 1; r < c.n_results() && length > 0; ++r) {
         const strided to = in_slot(c, n, c.result(r).slot, b);
-        for (std::int64_t line = 0; line < lines; ++line) {
-            std::int64_t rest = line;
-            std::int64_t offset_from = 0;
-            std::int64_t offset_to = 0;
-            for (int d = n.dims - 2; d >= 0; --d) {
-                offset_from += rest % b.count[d] * from.stride[d];
-                offset_to += rest % b.count[d] * to.stride[d];
-                rest /= b.count[d];
-            }
-            std::memcpy(to.data + offset_to * size, from.data + offset_from * size, static_cast<std::size_t>(length));
-        }
+        for_each_index(n.dims - 1, b.count, [&](const std::int64_t* at) {
+            std::memcpy(to.data + to.offset(at, n.dims - 1) * size, from.data + from.offset(at, n.dims - 1) * size,
+                        static_cast<std::size_t>(length));
+        });
     }
 }
 
@@ -84,10 +82,10 @@ matrix_view<T> matrix(T* data, std::int64_t row, std::int64_t column, std::int64
     return {data, row, column};
 }
 
-/// The elements of a box, converted to T where the dtype of the operand is another. `converted` is room for that.
+/// The elements of a box, converted to T where the dtype of the operand is another. `room` is for those.
 template <class T>
 matrix_view<const T> as_matrix(const node& n, const strided& v, int row, int column, const box& b,
-                               std::vector<T>& converted)
+                               gemm_scratch& room)
 {
     if (n.type == dtype_of<T>) {
         return matrix(reinterpret_cast<const T*>(v.data), v.stride[row], v.stride[column], b.count[row],
@@ -96,11 +94,12 @@ matrix_view<const T> as_matrix(const node& n, const strided& v, int row, int col
     const auto get = [&](const auto& from, std::int64_t i, std::int64_t j) {
         return static_cast<float>(from[i * v.stride[row] + j * v.stride[column]]);
     };
-    converted.resize(static_cast<std::size_t>(b.count[row] * b.count[column]));
+    room.reserve(static_cast<std::size_t>(b.count[row] * b.count[column]) * sizeof(T));
+    T* const converted = reinterpret_cast<T*>(room.data());
     const auto fill = [&](const auto* from) {
         for (std::int64_t i = 0; i < b.count[row]; ++i) {
             for (std::int64_t j = 0; j < b.count[column]; ++j) {
-                converted[static_cast<std::size_t>(i * b.count[column] + j)] = static_cast<T>(get(from, i, j));
+                converted[i * b.count[column] + j] = static_cast<T>(get(from, i, j));
             }
         }
     };
@@ -109,7 +108,7 @@ matrix_view<const T> as_matrix(const node& n, const strided& v, int row, int col
     case dtype::bf16: fill(reinterpret_cast<const bf16*>(v.data)); break;
     default: fill(reinterpret_cast<const float*>(v.data)); break;  // f64 has no wider partner
     }
-    return {converted.data(), b.count[column], 1};
+    return {converted, b.count[column], 1};
 }
 
 }  // namespace plait::host

@@ -8,23 +8,9 @@ namespace plait::host {
 /// Elements of the matrix of windows that are made at once: they stay in the second-level cache.
 inline constexpr std::int64_t window_elements = std::int64_t{1} << 17;
 
-template <class T>
-struct conv2d_scratch {
-    gemm_scratch panels;
-    std::vector<T> windows;
-    std::vector<T> image;
-    std::vector<T> filters;
-};
-template <class T>
-conv2d_scratch<T>& scratch_for_conv2d()
-{
-    thread_local conv2d_scratch<T> s;
-    return s;
-}
-
 /// The elements of a value with all but its first dimension whole, as T.
 template <class T>
-const T* converted(const node& n, const std::byte* data, std::int64_t count, std::vector<T>& room)
+const T* converted(const node& n, const std::byte* data, std::int64_t count, gemm_scratch& room)
 {
     strided v;
     v.data = const_cast<std::byte*>(data);
@@ -68,18 +54,19 @@ void run_conv2d(const pass_context& c)
     const std::int64_t held_filters = out.count[1];
     if (held_filters == 0) { return; }
 
-    conv2d_scratch<T>& scratch = scratch_for_conv2d<T>();
-    const T* weights = converted<T>(w, with.data, held_filters * depth, scratch.filters);
+    contraction_scratch& scratch = c.scratch.contraction;
+    const T* weights = converted<T>(w, with.data, held_filters * depth, scratch.left);
     const std::int64_t rows_at_once =
         std::clamp<std::int64_t>(window_elements / std::max<std::int64_t>(1, depth * out_width), 1, out_height);
-    scratch.windows.resize(static_cast<std::size_t>(depth * rows_at_once * out_width));
+    scratch.windows.reserve(static_cast<std::size_t>(depth * rows_at_once * out_width) * sizeof(T));
+    T* const windows = reinterpret_cast<T*>(scratch.windows.data());
     for (std::int64_t i = 0; i < out.count[0]; ++i) {
         const auto bytes = static_cast<std::int64_t>(size_of(x.type));
-        const T* image = converted<T>(x, from.data + i * image_size * bytes, image_size, scratch.image);
+        const T* image = converted<T>(x, from.data + i * image_size * bytes, image_size, scratch.right);
         T* result = reinterpret_cast<T*>(to.data) + i * to.stride[0];
         for (std::int64_t p = 0; p < out_height; p += rows_at_once) {
             const std::int64_t rows = std::min(rows_at_once, out_height - p);
-            T* window = scratch.windows.data();  // depth x (rows * out_width)
+            T* window = windows;  // depth x (rows * out_width)
             for (std::int64_t d = 0; d < depth; ++d) {
                 const std::int64_t s = d % window_width;
                 const std::int64_t r = d / window_width % window_height;
@@ -95,7 +82,7 @@ void run_conv2d(const pass_context& c)
             }
             gemm<T, T>(static_cast<std::size_t>(held_filters), static_cast<std::size_t>(rows * out_width),
                     static_cast<std::size_t>(depth), {weights, depth, 1},
-                    {scratch.windows.data(), rows * out_width, 1},
+                    {windows, rows * out_width, 1},
                     {result + p * out_width, out_height * out_width, 1}, scratch.panels);
         }
     }

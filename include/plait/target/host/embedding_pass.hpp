@@ -50,24 +50,11 @@ inline void run_embedding(const pass_context& c)
             for (; i >= pieces[p].count; ++p) { i -= pieces[p].count; }
             return detail::integer_at(indices.type, static_cast<const std::byte*>(pieces[p].data), i);
         }
-        std::int64_t offset = 0;
-        for (int d = 0; d < indices.dims; ++d) { offset += at[d] * at_indices.stride[d]; }
-        return detail::integer_at(indices.type, at_indices.data, offset);
+        return detail::integer_at(indices.type, at_indices.data, at_indices.offset(at, indices.dims));
     };
     const auto for_each_row = [&](auto&& use) {
-        std::int64_t lines = 1;
-        for (int d = 0; d < column; ++d) { lines *= out.count[d]; }
-        for (std::int64_t line = 0; line < lines; ++line) {
-            std::int64_t at[max_dims]{};
-            std::int64_t rest = line;
-            std::int64_t offset = 0;
-            for (int d = column - 1; d >= 0; --d) {
-                at[d] = rest % out.count[d];
-                offset += at[d] * to.stride[d];
-                rest /= out.count[d];
-            }
-            use(index_at(at), offset);
-        }
+        for_each_index(column, out.count,
+                       [&](const std::int64_t* at) { use(index_at(at), to.offset(at, column)); });
     };
     for_each_row([&](std::int64_t i, std::int64_t) {
         if (i >= 0 && i < vocabulary) { return; }

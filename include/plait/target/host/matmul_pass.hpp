@@ -5,20 +5,6 @@
 
 namespace plait::host {
 
-/// The pass's scratch memory for products of T; one per thread, as a rank runs one pass at a time.
-template <class T>
-struct matmul_scratch {
-    gemm_scratch panels;
-    std::vector<T> left;
-    std::vector<T> right;
-};
-template <class T>
-matmul_scratch<T>& scratch_for_matmul()
-{
-    thread_local matmul_scratch<T> s;
-    return s;
-}
-
 /// c[..., M, N] = a[..., M, K] b[..., K, N], of which this rank has a slice of any dimension but K, or the partial sum
 /// over its slice of K.
 template <class T>
@@ -48,13 +34,13 @@ void run_matmul(const pass_context& c)
     const box left = box_for(a, a_row, row, a_inner);
     const box right = box_for(b, b_column, column, b_inner);
     const std::int64_t k = left.count[a_inner];
-    std::int64_t leading = 1;
-    for (int d = 0; d < row; ++d) { leading *= out.count[d]; }
-    if (leading == 0 || out.count[row] == 0 || out.count[column] == 0) { return; }
+    for (int d = 0; d < n.dims; ++d) {
+        if (out.count[d] == 0) { return; }
+    }
 
     const strided from_a = in_slot(c, a, c.operand(0).slot, left);
     const strided from_b = in_slot(c, b, c.operand(1).slot, right);
-    matmul_scratch<T>& scratch = scratch_for_matmul<T>();
+    contraction_scratch& scratch = c.scratch.contraction;
     const strided to = in_slot(c, n, c.result(0).slot, out);
     const auto stride_of = [&](const node& operand, const strided& v, int d) {
         const int own = d - (n.dims - operand.dims);
@@ -67,27 +53,23 @@ void run_matmul(const pass_context& c)
     while (outer > 0 && a.type == dtype_of<T> && stride_of(b, from_b, outer - 1) == 0 &&
            stride_of(a, from_a, outer - 1) == a_step * rows && to.stride[outer - 1] == to.stride[row] * rows) {
         rows *= out.count[--outer];
-        leading /= out.count[outer];
     }
     // In chunks, what every chunk reads is packed once; plait's own product takes it then.
     bool in_chunks = c.within.dim >= 0;
     for (int d = 0; d < outer; ++d) { in_chunks = in_chunks && stride_of(b, from_b, d) == 0; }
-    gemm_scratch* packed = in_chunks ? &c.scratch.packed[&c.pass] : nullptr;
+    gemm_scratch* packed = in_chunks ? &scratch.packed[&c.pass] : nullptr;
     if (in_chunks && c.within.is_first) {
         own::pack<T>(static_cast<std::size_t>(out.count[column]), static_cast<std::size_t>(k),
                      as_matrix<T>(b, from_b, b_inner, b_column, right, scratch.right), *packed);
     }
-    for (std::int64_t l = 0; l < leading; ++l) {
+    for_each_index(outer, out.count, [&](const std::int64_t* at) {
         strided at_a = from_a;
         strided at_b = from_b;
         strided at_c = to;
-        std::int64_t rest = l;
-        for (int d = outer - 1; d >= 0; --d) {
-            const std::int64_t i = rest % out.count[d];
-            rest /= out.count[d];
-            at_a.data += i * stride_of(a, from_a, d) * static_cast<std::int64_t>(size_of(a.type));
-            at_b.data += i * stride_of(b, from_b, d) * static_cast<std::int64_t>(size_of(b.type));
-            at_c.data += i * to.stride[d] * static_cast<std::int64_t>(sizeof(T));
+        for (int d = 0; d < outer; ++d) {
+            at_a.data += at[d] * stride_of(a, from_a, d) * static_cast<std::int64_t>(size_of(a.type));
+            at_b.data += at[d] * stride_of(b, from_b, d) * static_cast<std::int64_t>(size_of(b.type));
+            at_c.data += at[d] * to.stride[d] * static_cast<std::int64_t>(sizeof(T));
         }
         const auto m = static_cast<std::size_t>(rows);
         const auto width = static_cast<std::size_t>(out.count[column]);
@@ -101,7 +83,7 @@ void run_matmul(const pass_context& c)
             gemm<T, T>(m, width, depth, lhs, as_matrix<T>(b, at_b, b_inner, b_column, right, scratch.right), result,
                        scratch.panels);
         }
-    }
+    });
     copy_results(c, n, out);
 }
 

@@ -39,6 +39,15 @@ struct delivery {
     bool streaming;  // past the caches
 };
 
+/// Memory that contractions use.
+struct contraction_scratch {
+    gemm_scratch panels;   // of a matrix product
+    gemm_scratch left;     // operands, where their dtype is not that of the product
+    gemm_scratch right;
+    gemm_scratch windows;  // of a convolution
+    std::map<const pass_view*, gemm_scratch> packed;  // right operands that all chunks of a product read
+};
+
 /// Memory that passes use; one per executable, so that a run allocates nothing.
 class pass_scratch {
   public:
@@ -62,7 +71,7 @@ class pass_scratch {
         return std::span(addresses_).first(n);
     }
 
-    std::map<const pass_view*, gemm_scratch> packed;  // operands that all chunks of a product read
+    contraction_scratch contraction;
     channel channels[max_operands + max_results];  // operands, then results
     kernels::tile_pointers pointers{};
     std::array<moving_pointer, 2 * max_operands> moving;

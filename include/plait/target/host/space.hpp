@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace plait::host {
 
@@ -86,6 +87,19 @@ inline stream stream_of(const arguments& args, const node& n, const space& s, bo
         stride *= held.count;
     }
     return v;
+}
+
+/// Calls use(at) for every index of a box of `dims` dimensions, the last one fastest.
+template <class Use>
+void for_each_index(int dims, const std::int64_t* count, Use&& use)
+{
+    std::int64_t total = 1;
+    for (int d = 0; d < dims; ++d) { total *= count[d]; }
+    std::int64_t at[max_dims]{};
+    for (std::int64_t i = 0; i < total; ++i) {
+        use(std::as_const(at));
+        for (int d = dims - 1; d >= 0 && ++at[d] == count[d]; --d) { at[d] = 0; }
+    }
 }
 
 /// Merges dimensions that are contiguous in every channel, and drops those of extent 1, so that runs are long. The
