@@ -1,7 +1,9 @@
 // Adam on two processes: plait over shared windows against MPI_Allreduce and a loop, and against a fused loop by hand over
 // the same windows.
 #include "support/by_hand.hpp"
+#include "support/main_mpi.hpp"
 #include "support/measure.hpp"
+#include "support/optimizer_race.hpp"
 #include "support/records.hpp"
 #include "support/shared_buffer.hpp"
 
@@ -13,7 +15,6 @@
 #include <atomic>
 #include <cmath>
 #include <cstdio>
-#include <exception>
 
 namespace {
 
@@ -112,26 +113,7 @@ void adam(const bench::options& o, mpi_communicator& comm, std::int64_t n, int r
         {"by hand, streaming", [&] { by_hand(true); }},
         {"MPI_Allreduce", all_reduce},
     };
-    const auto reset = [&] {
-        comm.barrier("all are done");
-        for (std::size_t i = 0; i < size; ++i) {
-            g.mine[i] = bench::gradient(i, comm.rank());
-            p.mine[i] = 1;
-            m[i] = 0;
-            v[i] = 0;
-        }
-        comm.barrier("all have begun anew");
-    };
-    std::vector<float> expected;
-    for (std::size_t c = 0; c < 6; ++c) {
-        reset();
-        contestants[c].call();
-        comm.barrier("parameters are there");
-        if (c == 0) { expected.assign(p.mine.begin(), p.mine.end()); }
-        bench::must_agree(contestants[c].name.c_str(), p.mine, expected);
-    }
-    reset();
-    const auto t = bench::race(comm, contestants, rounds, 2e-3);
+    const auto t = bench::race_of_steps(comm, contestants, 6, g.mine, p.mine, m, v, rounds);
     if (comm.rank() != 0) { return; }
     const bench::timing& hand = t[4].seconds < t[5].seconds ? t[4] : t[5];
     const double least_hand = std::min(t[4].least, t[5].least);
@@ -184,17 +166,4 @@ void run(const bench::options& o, mpi_communicator& comm)
 
 }  // namespace
 
-int main(int argc, char** argv)
-{
-    MPI_Init(&argc, &argv);
-    int status = 0;
-    try {
-        const bench::options o = bench::parse(argc, argv);
-        pl::mpi::run(MPI_COMM_WORLD, [&](mpi_communicator& comm) { run(o, comm); });
-    } catch (const std::exception& e) {
-        std::fprintf(stderr, "adam_mpi: %s\n", e.what());
-        status = 1;
-    }
-    MPI_Finalize();
-    return status;
-}
+int main(int argc, char** argv) { return bench::main_of_processes("adam_mpi", argc, argv, run); }

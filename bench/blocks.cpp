@@ -1,6 +1,7 @@
 // Model-parallel blocks on two ranks and the block between pipeline groups: plait's schedules against the same written by
 // hand, through shared memory and over a simulated link.
 #include "support/block_by_hand.hpp"
+#include "support/main.hpp"
 #include "support/measure.hpp"
 #include "support/records.hpp"
 
@@ -10,7 +11,6 @@
 #include <barrier>
 #include <chrono>
 #include <cstdio>
-#include <exception>
 #include <functional>
 #include <optional>
 #include <thread>
@@ -479,13 +479,4 @@ void run(const bench::options& o)
 
 }  // namespace
 
-int main(int argc, char** argv)
-{
-    try {
-        run(bench::parse(argc, argv));
-        return 0;
-    } catch (const std::exception& e) {
-        std::fprintf(stderr, "blocks: %s\n", e.what());
-        return 1;
-    }
-}
+int main(int argc, char** argv) { return bench::main_of("blocks", argc, argv, run); }

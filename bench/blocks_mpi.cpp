@@ -1,6 +1,7 @@
 // Attention's output projection on two processes: plait's schedules over shared windows against OpenBLAS, MPI_Allreduce
 // and a loop.
 #include "support/block_by_hand.hpp"
+#include "support/main_mpi.hpp"
 #include "support/measure.hpp"
 #include "support/records.hpp"
 #include "support/shared_buffer.hpp"
@@ -9,7 +10,6 @@
 #include <plait/plait.hpp>
 
 #include <cstdio>
-#include <exception>
 
 namespace {
 
@@ -144,17 +144,4 @@ void run(const bench::options& o, mpi_communicator& comm)
 
 }  // namespace
 
-int main(int argc, char** argv)
-{
-    MPI_Init(&argc, &argv);
-    int status = 0;
-    try {
-        const bench::options o = bench::parse(argc, argv);
-        pl::mpi::run(MPI_COMM_WORLD, [&](mpi_communicator& comm) { run(o, comm); });
-    } catch (const std::exception& e) {
-        std::fprintf(stderr, "blocks_mpi: %s\n", e.what());
-        status = 1;
-    }
-    MPI_Finalize();
-    return status;
-}
+int main(int argc, char** argv) { return bench::main_of_processes("blocks_mpi", argc, argv, run); }

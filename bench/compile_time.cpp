@@ -1,5 +1,6 @@
 // What a program costs to compile: seconds, memory and template depth, by its number of operations; and the LAMB
 // schedules.
+#include "support/main.hpp"
 #include "support/measure.hpp"
 #include "support/records.hpp"
 
@@ -9,7 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -180,13 +180,4 @@ void run(const bench::options& o)
 
 }  // namespace
 
-int main(int argc, char** argv)
-{
-    try {
-        run(bench::parse(argc, argv));
-        return 0;
-    } catch (const std::exception& e) {
-        std::fprintf(stderr, "compile_time: %s\n", e.what());
-        return 1;
-    }
-}
+int main(int argc, char** argv) { return bench::main_of("compile_time", argc, argv, run); }

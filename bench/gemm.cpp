@@ -1,4 +1,5 @@
 // Matrix products of one rank: plait's own and the one the library picks against a direct call of OpenBLAS.
+#include "support/main.hpp"
 #include "support/measure.hpp"
 #include "support/records.hpp"
 
@@ -8,7 +9,6 @@
 
 #include <cmath>
 #include <cstdio>
-#include <exception>
 #include <string>
 #include <vector>
 
@@ -129,13 +129,4 @@ void run(const bench::options& o)
 
 }  // namespace
 
-int main(int argc, char** argv)
-{
-    try {
-        run(bench::parse(argc, argv));
-        return 0;
-    } catch (const std::exception& e) {
-        std::fprintf(stderr, "gemm: %s\n", e.what());
-        return 1;
-    }
-}
+int main(int argc, char** argv) { return bench::main_of("gemm", argc, argv, run); }

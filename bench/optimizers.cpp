@@ -1,7 +1,9 @@
 // Data-parallel optimizers: plait's schedules against each other, a plain baseline, a hand-written fused loop, and the
 // time that the fused loop's memory traffic takes alone.
 #include "support/by_hand.hpp"
+#include "support/main.hpp"
 #include "support/measure.hpp"
+#include "support/optimizer_race.hpp"
 #include "support/records.hpp"
 #include "support/shared_buffer.hpp"
 
@@ -9,7 +11,6 @@
 
 #include <cmath>
 #include <cstdio>
-#include <exception>
 #include <memory>
 
 namespace {
@@ -80,26 +81,7 @@ void adam_f32(const setting& s)
             {"limit", [&] { bare(false); }},
             {"limit, streaming", [&] { bare(true); }},
         };
-        const auto reset = [&] {
-            comm.barrier("all are done");
-            for (std::size_t i = 0; i < g.mine.size(); ++i) {
-                g.mine[i] = bench::gradient(i, comm.rank());
-                p.mine[i] = 1;
-                whole_m[i] = 0;
-                whole_v[i] = 0;
-            }
-            comm.barrier("all have begun anew");
-        };
-        std::vector<float> expected;
-        for (std::size_t c = 0; c < 6; ++c) {
-            reset();
-            contestants[c].call();
-            comm.barrier("parameters are there");
-            if (c == 0) { expected.assign(p.mine.begin(), p.mine.end()); }
-            bench::must_agree(contestants[c].name.c_str(), p.mine, expected);
-        }
-        reset();
-        const auto result = bench::race(comm, contestants, s.rounds, 2e-3);
+        const auto result = bench::race_of_steps(comm, contestants, 6, g.mine, p.mine, whole_m, whole_v, s.rounds);
         if (comm.rank() == 0) { times = result; }
     });
     const double hand = std::min(times[4].seconds, times[5].seconds);
@@ -219,13 +201,4 @@ void run(const bench::options& o)
 
 }  // namespace
 
-int main(int argc, char** argv)
-{
-    try {
-        run(bench::parse(argc, argv));
-        return 0;
-    } catch (const std::exception& e) {
-        std::fprintf(stderr, "optimizers: %s\n", e.what());
-        return 1;
-    }
-}
+int main(int argc, char** argv) { return bench::main_of("optimizers", argc, argv, run); }

@@ -25,3 +25,23 @@ if(PLAIT_HAS_MPI)
     add_library(plait::mpi ALIAS plait_mpi)
     target_link_libraries(plait_mpi INTERFACE plait MPI::MPI_CXX)
 endif()
+
+# What tests that start processes need in their environment: as root Open MPI wants to be told twice, and UCX tells of
+# every letter that nobody reads after a failure.
+set(PLAIT_MPI_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 UCX_LOG_LEVEL=error)
+
+# Sets RESULT to the command with which LAUNCHER starts processes, or to nothing; then WHY says why it cannot.
+function(plait_find_launcher RESULT WHY LAUNCHER)
+    set(launch ${LAUNCHER})
+    execute_process(COMMAND ${LAUNCHER} --version OUTPUT_VARIABLE version ERROR_QUIET)
+    if(version MATCHES "Open MPI|OpenRTE|PRRTE")
+        list(APPEND launch --oversubscribe)
+    endif()
+    execute_process(COMMAND ${CMAKE_COMMAND} -E env ${PLAIT_MPI_ENVIRONMENT} ${launch} -n 2 ${CMAKE_COMMAND} -E true
+                    TIMEOUT 30 RESULT_VARIABLE cannot OUTPUT_QUIET ERROR_QUIET)
+    if(cannot)
+        set(launch "")
+        set(${WHY} "not run: ${LAUNCHER} starts no processes here (${cannot})" PARENT_SCOPE)
+    endif()
+    set(${RESULT} ${launch} PARENT_SCOPE)
+endfunction()

@@ -5,6 +5,7 @@
 #include "support/compare.hpp"
 #include "support/corpus.hpp"
 #include "support/failure.hpp"
+#include "support/main.hpp"
 #include "support/optimizer.hpp"
 #include "support/options.hpp"
 #include "support/progress.hpp"
@@ -21,7 +22,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <memory>
 #include <numbers>
@@ -219,20 +219,6 @@ void run(const options& chosen)
 
 int main(int argument_count, char** arguments)
 {
-    try {
-        const std::span<const char* const> all(arguments, static_cast<std::size_t>(argument_count));
-        const demo::options chosen = demo::parse_options(all.subspan(all.empty() ? 0 : 1));
-        if (chosen.help) {
-            std::fputs(demo::usage_text.data(), stdout);
-            return 0;
-        }
-        demo::run(chosen);
-        return 0;
-    } catch (const demo::failure& problem) {
-        std::fprintf(stderr, "demo: %s\n", problem.what());
-        return problem.status;
-    } catch (const std::exception& problem) {
-        std::fprintf(stderr, "demo: %s\n", problem.what());
-        return 1;
-    }
+    return demo::main_of("demo", argument_count, arguments, nullptr, demo::parse_options,
+                         [] { std::fputs(demo::usage_text.data(), stdout); }, demo::run);
 }

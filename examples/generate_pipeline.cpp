@@ -2,12 +2,10 @@
 // a group computes is in gpt/stage_programs.hpp; what travels between groups is one program, in gpt/handover.hpp.
 #include "gpt/generate_report.hpp"
 #include "gpt/generate_threads.hpp"
+#include "support/main.hpp"
 
 #include <cstddef>
 #include <cstdio>
-#include <exception>
-#include <new>
-#include <span>
 
 namespace {
 
@@ -23,23 +21,6 @@ void run(const gpt::generate_options& chosen)
 
 int main(int argument_count, char** arguments)
 {
-    try {
-        const std::span<const char* const> all(arguments, static_cast<std::size_t>(argument_count));
-        const gpt::generate_options chosen = gpt::parse_generate_options(all.subspan(all.empty() ? 0 : 1));
-        if (chosen.help) {
-            gpt::print_generate_usage("generate_pipeline");
-        } else {
-            run(chosen);
-        }
-        return 0;
-    } catch (const demo::failure& problem) {
-        std::fprintf(stderr, "generate_pipeline: %s\n", problem.what());
-        return problem.status;
-    } catch (const std::bad_alloc&) {
-        std::fprintf(stderr, "generate_pipeline: there is not enough memory: a smaller --batch may help\n");
-        return 1;
-    } catch (const std::exception& problem) {
-        std::fprintf(stderr, "generate_pipeline: %s\n", problem.what());
-        return 1;
-    }
+    return demo::main_of("generate_pipeline", argument_count, arguments, "a smaller --batch",
+                         gpt::parse_generate_options, [] { gpt::print_generate_usage("generate_pipeline"); }, run);
 }

@@ -8,15 +8,14 @@
 #include "support/bigram.hpp"
 #include "support/corpus.hpp"
 #include "support/failure.hpp"
+#include "support/main.hpp"
 #include "support/sample.hpp"
 
 #include <atomic>
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
-#include <new>
 #include <span>
 #include <string>
 #include <system_error>
@@ -128,24 +127,6 @@ void run(const options& chosen)
 
 int main(int argument_count, char** arguments)
 {
-    try {
-        const std::span<const char* const> all(arguments, static_cast<std::size_t>(argument_count));
-        const gpt::options chosen = gpt::parse_options(all.subspan(all.empty() ? 0 : 1));
-        if (chosen.help) {
-            std::fputs(gpt::usage_text.data(), stdout);
-            return 0;
-        }
-        gpt::run(chosen);
-        return 0;
-    } catch (const demo::failure& problem) {
-        std::fprintf(stderr, "train_gpt: %s\n", problem.what());
-        return problem.status;
-    } catch (const std::bad_alloc&) {
-        std::fprintf(stderr,
-                     "train_gpt: there is not enough memory: a smaller --batch, --context or --width may help\n");
-        return 1;
-    } catch (const std::exception& problem) {
-        std::fprintf(stderr, "train_gpt: %s\n", problem.what());
-        return 1;
-    }
+    return demo::main_of("train_gpt", argument_count, arguments, "a smaller --batch, --context or --width",
+                         gpt::parse_options, [] { std::fputs(gpt::usage_text.data(), stdout); }, gpt::run);
 }
