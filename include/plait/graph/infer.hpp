@@ -1,7 +1,7 @@
 // The rules of the language: from an operation and its operands' types to the result's type, or to the rule violated.
 #pragma once
 
-#include <plait/graph/rules.hpp>
+#include <plait/graph/rule.hpp>
 #include <plait/graph/value_type.hpp>
 
 namespace plait {

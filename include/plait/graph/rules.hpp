@@ -1,97 +1,10 @@
-// Every rule whose violation is a compile error: one literal each, stating the rule and the fix.
-// Above 300 lines because the list is kept in one place; docs/rules.md is checked against it.
+// What each rule says when it is violated: one literal each, stating the rule and the fix. docs/rules.md has them all.
 #pragma once
 
-#include <plait/core/fixed_string.hpp>
+#include <plait/graph/rule.hpp>
 
-#include <cstddef>
+namespace plait::detail {
 
-namespace plait {
-
-namespace operators {
-/// Base of every expression type: the operators on expressions live in its namespace, found by argument-dependent
-/// lookup and by nothing else.
-struct expression_base {};
-}  // namespace operators
-
-/// A rule of the language or of a schedule; `none` means that no rule is violated.
-enum class rule : int {
-    none,
-    bare_number,
-    literal,
-    dims,
-    axis,
-    dtype,
-    dtype_mix,
-    shape_mix,
-    slice_mix,
-    slice_broadcast,
-    local_with_sliced,
-    group_mix,
-    all_reduce,
-    reduce_scatter,
-    all_gather,
-    reduce,
-    broadcast,
-    gather,
-    scatter,
-    all_to_all,
-    slice,
-    send,
-    root,
-    select,
-    dropout,
-    whole_row,
-    per_tensor,
-    matmul_dims,
-    matmul_slices,
-    conv2d_dims,
-    conv2d_slices,
-    embedding,
-    update_target,
-    update_dtype,
-    update_shape,
-    update_layout,
-    update_twice,
-    update_hidden,
-    output,
-    name_twice,
-    label_twice,
-    label_target,
-    label_many,
-    split_target,
-    reorder_target,
-    reorder_illegal,
-    as_slice_target,
-    as_slice_whole,
-    fuse_target,
-    fuse_between,
-    overlap_target,
-    overlap_stage,
-    unknown_label,
-    no_kernel,
-    kernel_size,
-};
-
-/// A message cut to its length, so that compilers which print template arguments as lists of characters stay brief.
-template <std::size_t N>
-struct message_text {
-    char text[N]{};
-    [[nodiscard]] constexpr std::size_t size() const { return N - 1; }  // what C++26 asks of a static_assert's message
-    [[nodiscard]] constexpr const char* data() const { return text; }
-    constexpr bool operator==(const message_text&) const = default;
-};
-
-/// Cuts a message to N characters, the last of them the terminating zero.
-template <std::size_t N>
-consteval message_text<N> cut(const message& m)
-{
-    message_text<N> result;
-    for (std::size_t i = 0; i + 1 < N; ++i) { result.text[i] = m.text[i]; }
-    return result;
-}
-
-namespace detail {
 template <auto Message>
 constexpr bool holds = false;
 
@@ -344,15 +257,5 @@ template <auto Message>
 struct assert_rule<rule::no_kernel, Message> {
     static_assert(holds<Message>, "plait: this operation has no kernel on this target yet");
 };
-}  // namespace detail
 
-/// What an expression or schedule that violates rule R turns into. Completing it is the compile error: the assertion's
-/// literal states rule and fix on every compiler, and the message, which names the tensors concerned, stands in the
-/// type that the compiler prints with it. Everything built from a refused expression is that same type, so there is
-/// one error and not a cascade.
-template <rule R, auto Message>
-struct refused : operators::expression_base, detail::assert_rule<R, Message> {
-    static constexpr bool is_refused = true;
-};
-
-}  // namespace plait
+}  // namespace plait::detail

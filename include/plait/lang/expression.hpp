@@ -2,6 +2,7 @@
 #pragma once
 
 #include <plait/graph/graph.hpp>
+#include <plait/graph/refused.hpp>
 
 #include <concepts>
 #include <cstdint>

@@ -2,21 +2,11 @@
 #pragma once
 
 #include <plait/plan/levels.hpp>
+#include <plait/plan/placement.hpp>
 
 #include <iterator>
 
 namespace plait::detail {
-
-/// Where values lie, while passes are made.
-template <class Graph>
-struct placement {
-    int slot_of[Graph::node_capacity]{};    // of a value in memory; -1: in registers
-    bool deferred[Graph::node_capacity]{};  // an update that must wait until all passes have read the old value
-    constexpr placement()
-    {
-        for (int& s : slot_of) { s = -1; }
-    }
-};
 
 /// Collects operands, steps and results of the plan's last pass, each value once.
 template <class Graph, class Plan>

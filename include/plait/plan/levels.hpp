@@ -23,6 +23,20 @@ constexpr bool through_memory(const node& n)
     return is_contraction(n.kind) || (is_collective(n.kind) && !(writes_peers(n.kind) && n.fused));
 }
 
+/// Whether two values have the same extents, and whether one index space covers both.
+constexpr bool same_shape(const node& a, const node& b)
+{
+    if (a.dims != b.dims) { return false; }
+    for (int d = 0; d < a.dims; ++d) {
+        if (a.shape[d] != b.shape[d]) { return false; }
+    }
+    return true;
+}
+constexpr bool same_space(const node& a, const node& b)
+{
+    return same_shape(a, b) && a.sliced_along() == b.sliced_along() && a.group == b.group;
+}
+
 /// Levels: a value is available to passes from `available` on; it is made at `level`.
 template <class Graph>
 struct levels {

@@ -2,7 +2,11 @@
 #pragma once
 
 #include <plait/plan/build_pass.hpp>
+#include <plait/plan/hazards.hpp>
+#include <plait/plan/kernel_limits.hpp>
+#include <plait/plan/levels.hpp>
 #include <plait/plan/pipelines.hpp>
+#include <plait/plan/placement.hpp>
 
 namespace plait::detail {
 
@@ -19,73 +23,12 @@ struct planner {
 
     constexpr explicit planner(const Graph& graph) : g(graph), when(graph) {}
 
-    constexpr bool same_shape(int a, int b) const
-    {
-        if (g[a].dims != g[b].dims) { return false; }
-        for (int d = 0; d < g[a].dims; ++d) {
-            if (g[a].shape[d] != g[b].shape[d]) { return false; }
-        }
-        return true;
-    }
-
-    /// Whether value v must be in memory for some consumer. Small values are computed again where they are broadcast.
-    constexpr bool needed_in_memory(int v) const
-    {
-        for (int j : when.users(v)) {
-            if (g[j].kind == op::update || g[j].kind == op::slice) { continue; }
-            if (through_memory(g[j])) { return true; }
-            if (when.level[j] > when.level[v] && (same_shape(j, v) || is_reduction(g[j].kind))) { return true; }
-        }
-        return false;
-    }
-    constexpr bool read_by_stages(int v) const
-    {
-        for (int j : when.users(v)) {
-            if (through_memory(g[j])) { return true; }
-        }
-        return false;
-    }
-    /// Whether an update stores value v straight into its tensor.
-    constexpr bool stored_by(int u, int v) const
-    {
-        return g[u].kind == op::update && when.value[u] == v && u != v && !where.deferred[u];
-    }
-
-    constexpr void place()
-    {
-        for (int i = 0; i < g.size; ++i) {
-            where.slot_of[i] = g[i].kind == op::tensor ? add_slot(i) : -1;
-            if (g[i].kind == op::tensor) { plan.slots[where.slot_of[i]].is_tensor = true; }
-        }
-        for (int v = 0; v < g.size; ++v) {
-            if (is_leaf(g[v].kind) || when.value[v] != v) { continue; }
-            bool waits = false;
-            for (int u : when.users(v)) {
-                if (where.slot_of[v] < 0 && stored_by(u, v)) { where.slot_of[v] = where.slot_of[g[u].args[0]]; }
-                waits = waits || (g[u].kind == op::update && where.deferred[u] && when.value[u] == v);
-            }
-            const bool needs_slot = !in_registers(g[v]) || waits || where.deferred[v] || needed_in_memory(v);
-            if (where.slot_of[v] >= 0 || !needs_slot) { continue; }
-            if (g[v].kind != op::update) {
-                where.slot_of[v] = add_slot(v);
-            } else if (where.deferred[v] || read_by_stages(v)) {
-                where.slot_of[v] = where.deferred[v] ? add_slot(v) : where.slot_of[g[v].args[0]];
-            }
-        }
-    }
-    constexpr int add_slot(int of)
-    {
-        plan.slots[plan.n_slots] = slot{};
-        plan.slots[plan.n_slots].node = of;
-        return plan.n_slots++;
-    }
-
     /// Stores value v in its slot and in the tensors of all its updates.
     constexpr void store_all(builder& b, int v, destination to, int root, bool reduces)
     {
         b.store(v, where.slot_of[v], to, root, reduces);
         for (int u : when.users(v)) {
-            const bool other = stored_by(u, v) && where.slot_of[g[u].args[0]] != where.slot_of[v];
+            const bool other = stored_by(when, where, u, v) && where.slot_of[g[u].args[0]] != where.slot_of[v];
             if (other) { b.store(v, where.slot_of[g[u].args[0]], to, root, reduces); }
         }
     }
@@ -166,10 +109,6 @@ struct planner {
         if (whole || (writes_peers(n.kind) && n.fused)) { return n.args[0]; }
         return -1;
     }
-    constexpr bool same_space(int a, int b) const
-    {
-        return same_shape(a, b) && g[a].sliced_along() == g[b].sliced_along() && g[a].group == g[b].group;
-    }
 
     constexpr void element_pass(int space, int level, const bool (&is_root)[Graph::node_capacity])
     {
@@ -209,7 +148,7 @@ struct planner {
             bool roots[Graph::node_capacity]{};
             for (int j = i; j < g.size; ++j) {
                 const int other = done[j] ? -1 : root_space(j, level);
-                if (other >= 0 && same_space(space, other)) { done[j] = roots[j] = true; }
+                if (other >= 0 && same_space(g[space], g[other])) { done[j] = roots[j] = true; }
             }
             element_pass(space, level, roots);
         }
@@ -280,43 +219,12 @@ struct planner {
         return false;
     }
 
-    constexpr bool has_kernels()
-    {
-        for (int i = 0; i < g.size; ++i) {
-            const op k = g[i].kind;
-            bool missing = false;
-            for (int a = 1; a < g[i].n_args && k == op::dropout; ++a) {
-                const op argument = g[g[i].args[a]].kind;
-                missing = missing || (argument != op::constant && argument != op::scalar);
-            }
-            if (missing) {
-                plan.violated = rule::no_kernel;
-                plan.why << g.type_of(i) << ": " << name_of(k) << " on the host";
-                return false;
-            }
-        }
-        return true;
-    }
-
-    constexpr void check_sizes()
-    {
-        for (int i = 0; i < plan.n_passes; ++i) {
-            const pass_plan& p = plan.passes[i];
-            if (plan.violated != rule::none || (p.operands.count <= max_operands && p.results.count <= max_results)) {
-                continue;
-            }
-            plan.violated = rule::kernel_size;
-            plan.why << "program \"" << g.name.view() << "\": a kernel of " << p.operands.count << " operands and "
-                     << p.results.count << " results";
-        }
-    }
-
     constexpr void run()
     {
-        if (!has_kernels()) { return; }
+        if (!has_kernels(g, plan)) { return; }
         do {
             plan.n_slots = plan.n_passes = plan.n_operands = plan.n_steps = plan.n_results = 0;
-            place();
+            placer<Graph, plan_type>{g, when, where, plan}.place();
             int last = 0;
             for (int i = 0; i < g.size; ++i) { last = when.level[i] > last ? when.level[i] : last; }
             for (int level = 0; level <= last; ++level) { make_level(level); }
@@ -325,7 +233,7 @@ struct planner {
         if (plan.overflow) { return; }
         pipelines<Graph, plan_type>{g, plan}.form();
         place_barriers(plan);
-        check_sizes();
+        check_sizes(g, plan);
     }
 };
 

@@ -5,10 +5,10 @@
 #include <plait/fabric/thrown.hpp>
 #include <plait/run/agreement.hpp>
 #include <plait/run/bind.hpp>
+#include <plait/run/checked_program.hpp>
 #include <plait/run/pipeline.hpp>
 #include <plait/run/staging.hpp>
 #include <plait/target/host/all_to_all_pass.hpp>
-#include <plait/target/host/functions_of.hpp>
 #include <plait/target/host/map_pass.hpp>
 #include <plait/target/host/reduce_pass.hpp>
 
@@ -20,44 +20,6 @@
 #include <vector>
 
 namespace plait {
-namespace detail {
-
-/// The program lowered, or a compile error that names the operation that has no kernel here.
-template <class Program>
-struct checked_program {
-    using lowered_type = lowered<Program>;
-    static consteval auto pick()
-    {
-        if constexpr (lowered_type::plan.violated != rule::none) {
-            constexpr message m = lowered_type::plan.why;
-            return std::type_identity<refused<lowered_type::plan.violated, cut<m.size() + 1>(m)>>{};
-        } else {
-            return std::type_identity<lowered_type>{};
-        }
-    }
-    using type = typename decltype(pick())::type;
-};
-
-template <class Lowered>
-std::span<const host::pass_functions> functions()
-{
-    if constexpr (refused_expression<Lowered>) {
-        return {};
-    } else {
-        return host::functions_of<Lowered>;
-    }
-}
-template <class Lowered>
-program_image image()
-{
-    if constexpr (refused_expression<Lowered>) {
-        return {};
-    } else {
-        return image_of<Lowered>();
-    }
-}
-
-}  // namespace detail
 
 /// A scheduled program, ready to run on the ranks of a communicator. Every rank builds one and calls it, with its own
 /// buffers: `run(g = grad, p = param, lr = 1e-3f)`; each tensor, scalar and dimension of the program by its name.

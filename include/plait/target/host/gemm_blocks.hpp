@@ -1,0 +1,204 @@
+// A matrix product by blocks that fit the caches, packed, and multiplied tile by tile in registers.
+#pragma once
+
+#include <plait/target/host/gemm_pack.hpp>
+#include <plait/target/host/gemm_scratch.hpp>
+#include <plait/target/host/matrix_view.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <type_traits>
+
+namespace plait::host::detail {
+
+// The blocks (after Goto, and BLIS): `deep` by `wide` of b is packed and stays in the last cache, `high` by `deep` of a
+// in the second one, and a panel of b of a tile's width in the first. Sums that are not stored as they are (of
+// low-precision results) wait for their next part in a block of `tall` rows.
+inline constexpr std::size_t gemm_deep = 256;
+inline constexpr std::size_t gemm_high = 192;
+inline constexpr std::size_t gemm_wide = 1536;
+inline constexpr std::size_t gemm_tall = 4 * gemm_high;
+inline constexpr std::size_t gemm_wide_sums = 768;
+
+// A product of so few rows only reads b, in place: so many rows of it at a time, all along, as the processor foresees
+// few streams, and those the better the longer they are.
+inline constexpr std::size_t gemm_thin = 4;
+inline constexpr std::size_t gemm_shallow = 8;
+
+/// The largest tile of any processor, by which the scratch is measured.
+inline constexpr std::size_t gemm_most_rows = 12;
+inline constexpr std::size_t gemm_most_columns = 32;
+
+/// Where the parts of a scratch are.
+template <class S>
+struct gemm_blocks {
+    S* a;
+    S* b;
+    S* sums;
+    const S* packed = nullptr;  // all of b, if it was packed before
+};
+
+/// A product by the tiles of one kind of processor: from T through S to Out.
+template <class Tile, class T, class Out>
+class gemm_run {
+    using S = gemm_sum_t<T>;
+    static constexpr int rows = Tile::rows;
+    static constexpr int columns = Tile::template columns<S>;
+
+  public:
+    gemm_run(std::size_t m, std::size_t n, std::size_t k, matrix_view<const T> a, matrix_view<const T> b,
+             matrix_view<Out> c, gemm_blocks<S> blocks)
+        : m_(m), n_(n), k_(k), a_(a), b_(b), c_(c), blocks_(blocks)
+    {
+    }
+
+    void run() const
+    {
+        if constexpr (std::is_same_v<S, Out>) {
+            for (std::size_t j = 0; j < n_; j += gemm_wide) {
+                add_up(0, m_, j, std::min(gemm_wide, n_ - j), c_.from(0, j));
+            }
+        } else {
+            for (std::size_t j = 0; j < n_; j += gemm_wide_sums) {
+                const std::size_t width = std::min(gemm_wide_sums, n_ - j);
+                const matrix_view<S> sums{blocks_.sums,
+                                          static_cast<std::ptrdiff_t>(gemm_round_up(width, gemm_most_columns)), 1};
+                for (std::size_t i = 0; i < m_; i += gemm_tall) {
+                    const std::size_t height = std::min(gemm_tall, m_ - i);
+                    add_up(i, height, j, width, sums);
+                    store(sums, height, width, c_.from(i, j));
+                }
+            }
+        }
+    }
+
+    /// Packs all of b: panel after panel, each over the whole depth.
+    void pack_b(S* to) const
+    {
+        for (std::size_t w = 0; w < n_; w += columns) {
+            const int used = static_cast<int>(std::min<std::size_t>(columns, n_ - w));
+            pack_panel<Tile, columns>(b_.from(0, w).transposed(), used, k_, to + w * k_);
+        }
+    }
+
+  private:
+    /// Whether b need not be packed: its rows are those of a panel already, and they are read a few times only or stay
+    /// in the first cache anyway.
+    bool reads_in_place(std::size_t height, std::size_t width, std::size_t depth) const
+    {
+        const bool is_small = depth * width * sizeof(S) <= std::size_t{32} << 10U;
+        return std::is_same_v<S, T> && b_.column == 1 && (is_small || height <= 2 * std::size_t{rows});
+    }
+
+    /// `to` = height rows of a from row i on, times width columns of b from column j on.
+    void add_up(std::size_t i, std::size_t height, std::size_t j, std::size_t width, matrix_view<S> to) const
+    {
+        const bool is_packed = blocks_.packed != nullptr;
+        const std::size_t deep =
+            height <= gemm_thin && std::is_same_v<S, T> && b_.column == 1 && !is_packed ? gemm_shallow : gemm_deep;
+        for (std::size_t p = 0; p < k_; p += deep) {
+            const std::size_t depth = std::min(deep, k_ - p);
+            const bool in_place = !is_packed && reads_in_place(height, width, depth);
+            const std::size_t from = in_place ? width / columns * columns : 0;  // what is packed begins here
+            for (std::size_t w = from; w < width && !is_packed; w += columns) {
+                const int used = static_cast<int>(std::min<std::size_t>(columns, width - w));
+                pack_panel<Tile, columns>(b_.from(p, j + w).transposed(), used, depth, blocks_.b + (w - from) * depth);
+            }
+            for (std::size_t h = 0; h < height; h += gemm_high) {
+                const std::size_t part = std::min(gemm_high, height - h);
+                for (std::size_t r = 0; r < part; r += rows) {
+                    const int used = static_cast<int>(std::min<std::size_t>(rows, part - r));
+                    pack_panel<Tile, rows>(a_.from(i + h + r, p), used, depth, blocks_.a + r * depth);
+                }
+                for (std::size_t w = 0; w < width; w += columns) {
+                    const int used = static_cast<int>(std::min<std::size_t>(columns, width - w));
+                    const S* panel = is_packed ? blocks_.packed + (j + w) * k_ + p * columns
+                                               : blocks_.b + (w - from) * depth;
+                    std::ptrdiff_t stride = columns;
+                    if constexpr (std::is_same_v<S, T>) {
+                        if (w < from) {
+                            panel = b_.from(p, j + w).data;
+                            stride = b_.row;
+                        }
+                    }
+                    for (std::size_t r = 0; r < part; r += rows) {
+                        const int tall = static_cast<int>(std::min<std::size_t>(rows, part - r));
+                        tile(depth, blocks_.a + r * depth, panel, stride, tall, used, to.from(h + r, w), p == 0);
+                    }
+                }
+            }
+        }
+    }
+
+    /// One tile, of which `tall` by `used` are part of the result. Whole ones are computed where they are, others on
+    /// the side.
+    static void tile(std::size_t k, const S* a, const S* b, std::ptrdiff_t b_row, int tall, int used, matrix_view<S> c,
+                     bool first)
+    {
+        const int height = Tile::height(tall);
+        if (height == tall && used == columns && c.column == 1) {
+            multiply(height, k, a, b, b_row, c.data, c.row, first);
+            return;
+        }
+        alignas(64) S side[static_cast<std::size_t>(rows) * columns];
+        if (!first) {
+            std::fill_n(side, static_cast<std::size_t>(height) * columns, S{0});
+            for (int r = 0; r < tall; ++r) {
+                for (int j = 0; j < used; ++j) { side[r * columns + j] = c.data[r * c.row + j * c.column]; }
+            }
+        }
+        multiply(height, k, a, b, b_row, side, columns, first);
+        for (int r = 0; r < tall; ++r) {
+            for (int j = 0; j < used; ++j) { c.data[r * c.row + j * c.column] = side[r * columns + j]; }
+        }
+    }
+
+    /// The tile of a height that is known when compiling.
+    template <int Height = 1>
+    static void multiply(int height, std::size_t k, const S* a, const S* b, std::ptrdiff_t b_row, S* c,
+                         std::ptrdiff_t c_row, bool first)
+    {
+        if constexpr (Tile::height(Height) != Height) {
+            multiply<Height + 1>(height, k, a, b, b_row, c, c_row, first);
+        } else if (height == Height) {
+            Tile::template multiply<Height>(k, a, b, b_row, c, c_row, first);
+        } else if constexpr (Height < rows) {
+            multiply<Height + 1>(height, k, a, b, b_row, c, c_row, first);
+        }
+    }
+
+    /// Rounds sums to what is stored.
+    static void store(matrix_view<S> sums, std::size_t height, std::size_t width, matrix_view<Out> to)
+    {
+        for (std::size_t i = 0; i < height; ++i) {
+            const S* from = sums.from(i, 0).data;
+            if (to.column == 1) {
+                Out* out = to.from(i, 0).data;
+                Tile::narrow(from, out, width);
+            } else {
+                for (std::size_t j = 0; j < width; ++j) { to.at(i, j) = static_cast<Out>(from[j]); }
+            }
+        }
+    }
+
+    std::size_t m_, n_, k_;
+    matrix_view<const T> a_, b_;
+    matrix_view<Out> c_;
+    gemm_blocks<S> blocks_;
+};
+
+/// Elements of a packed part of a and b, and of the sums.
+struct gemm_sizes {
+    std::size_t a, b, sums;
+};
+template <class T>
+constexpr gemm_sizes gemm_sizes_of(std::size_t m, std::size_t n, std::size_t k)
+{
+    const std::size_t depth = std::min(k, gemm_deep);
+    const auto columns = [n](std::size_t most) { return gemm_round_up(std::min(n, most), gemm_most_columns); };
+    const bool low = !std::is_same_v<gemm_sum_t<T>, T>;
+    return {gemm_round_up(std::min(m, gemm_high), gemm_most_rows) * depth, columns(gemm_wide) * depth,
+            low ? std::min(m, gemm_tall) * columns(gemm_wide_sums) : 0};
+}
+
+}  // namespace plait::host::detail
