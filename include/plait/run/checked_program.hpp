@@ -4,9 +4,7 @@
 #include <plait/graph/refused.hpp>
 #include <plait/lang/expression.hpp>
 #include <plait/plan/lowered.hpp>
-#include <plait/target/host/functions_of.hpp>
 
-#include <span>
 #include <type_traits>
 
 namespace plait::detail {
@@ -27,14 +25,14 @@ struct checked_program {
     using type = typename decltype(pick())::type;
 };
 
-/// The lowered program's kernels, pass by pass.
-template <class Lowered>
-std::span<const host::pass_functions> functions()
+/// The lowered program's code for a runner's target, pass by pass.
+template <class Runner, class Lowered>
+typename Runner::code code_of()
 {
     if constexpr (refused_expression<Lowered>) {
         return {};
     } else {
-        return host::functions_of<Lowered>;
+        return Runner::template code_of<Lowered>();
     }
 }
 /// The lowered program as data.

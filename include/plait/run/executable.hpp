@@ -1,21 +1,18 @@
 // A program ready to run on a communicator.
 #pragma once
 
-#include <plait/fabric/symmetric_buffer.hpp>
 #include <plait/fabric/thrown.hpp>
 #include <plait/run/agreement.hpp>
 #include <plait/run/bind.hpp>
 #include <plait/run/checked_program.hpp>
-#include <plait/run/pipeline.hpp>
+#include <plait/run/host_runner.hpp>
 #include <plait/run/staging.hpp>
-#include <plait/target/host/all_to_all_pass.hpp>
-#include <plait/target/host/map_pass.hpp>
-#include <plait/target/host/reduce_pass.hpp>
 
 #include <array>
-#include <chrono>
+#include <concepts>
+#include <cstddef>
 #include <exception>
-#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,12 +30,14 @@ namespace plait {
 /// it must grow. The communicator must outlive the executable; only its rank's thread uses either.
 template <class Communicator>
 class executable {
+    using runner = detail::runner_t<Communicator>;
+
   public:
     /// Of a program or schedule. An operation without a kernel on this target is a compile error.
     template <auto Graph>
     executable(program_t<Graph>, Communicator& comm)
         : executable(comm, detail::image<typename detail::checked_program<program_t<Graph>>::type>(),
-                     detail::functions<typename detail::checked_program<program_t<Graph>>::type>())
+                     detail::code_of<runner, typename detail::checked_program<program_t<Graph>>::type>())
     {
     }
     /// What is refused already is not refused again.
@@ -67,13 +66,16 @@ class executable {
             problem = detail::text_of_current_exception();
         }
         if (changed && problem.empty()) { staging_.remember(); }
-        if (agreement_.reach(problem, changed, pipelines_.chunks(), at_start_.c_str())) { prepared_ = false; }
+        if (runner::always_agrees || changed) {
+            if (agreement_.reach(problem, changed, runner_.chunks(), at_start_.c_str())) { prepared_ = false; }
+        }
         if constexpr (requires { comm_.enter_run(); }) { comm_.enter_run(); }
         try {
             if (!prepared_) { prepare_workspace(); }
-            if (staging_.copy_in()) { meet(at_start_); }  // others read the copies
-            run_passes();
-            staging_.copy_out();
+            const auto copy = [this](void* to, const void* from, std::size_t bytes) { runner_.copy(to, from, bytes); };
+            if (staging_.copy_in(copy)) { runner_.meet(at_start_); }  // others read the copies
+            runner_.run();
+            staging_.copy_out(copy);
         } catch (...) {
             comm_.fail(detail::text_of_current_exception());  // the others must not wait for this rank
             if constexpr (requires { comm_.leave_run(true); }) { comm_.leave_run(true); }
@@ -87,7 +89,7 @@ class executable {
     void set_chunks(int count)
     {
         if (count < 0) { throw error({"program \"", image_.name, "\": ", count, " chunks; set 1 or more, or 0"}); }
-        pipelines_.set_chunks(count);
+        runner_.set_chunks(count);
     }
 
     /// Bytes of workspace that this rank holds.
@@ -95,22 +97,17 @@ class executable {
     [[nodiscard]] const program_image& image() const { return image_; }
 
   private:
-    executable(Communicator& comm, const program_image& image, std::span<const host::pass_functions> code)
+    executable(Communicator& comm, const program_image& image, typename runner::code code)
         : comm_(comm),
           image_(image),
-          code_(code),
           args_(image, comm.rank(), checked_world(image, comm.size())),
           binder_(args_),
           agreement_(comm, args_),
-          messages_(comm, args_),
-          pipelines_(comm, args_, messages_),
+          runner_(comm, args_, code),
           staging_(args_),
           peer_workspace_(static_cast<std::size_t>(comm.size())),
           at_start_(joined({image.name, ": start"})),
-          between_(joined({image.name, ": between passes"})),
-          at_workspace_(joined({image.name, ": workspace"})),
-          in_chunks_(joined({image.name, ": pipeline"})),
-          at_end_(joined({image.name, ": end"}))
+          at_workspace_(joined({image.name, ": workspace"}))
     {
     }
 
@@ -127,7 +124,6 @@ class executable {
     void prepare_workspace()
     {
         for (int s = 0; s < image_.n_slots(); ++s) { staging_.set(s, agreement_.is_staged(s)); }
-        if (pipelines_.uses_signals() && !signals_) { prepare_signals(); }
         const std::size_t bytes = place_slots([](int, std::size_t) {});
         if (bytes > workspace_size_) { grow_workspace(bytes); }
         place_slots([&](int s, std::size_t at) {
@@ -136,20 +132,8 @@ class executable {
                 args_.buffer(s, r) = {base == nullptr ? nullptr : base + at, {}};
             }
         });
-        messages_.place_mirrors(at_workspace_.c_str());
+        runner_.prepare();
         prepared_ = true;
-    }
-    void prepare_signals()
-    {
-        signals_.emplace(comm_, code_.size());
-        const buffer_handle mine = comm_.handle_of(signals_->data(), code_.size() * sizeof(detail::chunk_signal));
-        std::vector<detail::chunk_signal*> all;
-        for (const void* theirs : comm_.exchange(&mine, sizeof mine, at_workspace_.c_str())) {
-            const int r = static_cast<int>(all.size());
-            all.push_back(
-                static_cast<detail::chunk_signal*>(comm_.resolve(r, *static_cast<const buffer_handle*>(theirs))));
-        }
-        pipelines_.connect(std::move(all));
     }
     template <class Use>
     std::size_t place_slots(Use&& use)
@@ -183,72 +167,19 @@ class executable {
         workspace_size_ = 0;
     }
 
-    void run_passes()
-    {
-        for (std::size_t p = 0; p < code_.size();) {
-            const pass_view& pass = image_.plan.passes[p];
-            if (pass.barrier_before) { meet(between_); }
-            if (pass.chunked_until != 0) {
-                pipelines_.run(p, in_chunks_.c_str(), [&](std::size_t q, const host::chunk& c) { run_pass(q, c); });
-                p = static_cast<std::size_t>(pass.chunked_until);
-                continue;
-            }
-            run_whole(p++);
-        }
-        if (image_.plan.barrier_after) { meet(at_end_); }
-    }
-    void meet(const std::string& where)
-    {
-        if (link_end* wire = detail::wire_of(comm_)) { wire->settle(); }
-        comm_.barrier(where.c_str());
-    }
-    void run_whole(std::size_t p)
-    {
-        const bool mine = args_.is_in(image_.plan.passes[p].group);
-        if (messages_.any()) {
-            return messages_.run_whole(p, between_.c_str(), [&] { mine ? run_pass(p, {}) : void(); });
-        }
-        if (!mine) { return; }
-        link_end* wire = detail::wire_of(comm_);
-        if (wire == nullptr) { return run_pass(p, {}); }
-        const detail::moved_bytes moved = detail::bytes_moved(args_, image_.plan.passes[p]);
-        wire->transfer(moved.in);
-        run_pass(p, {});
-        wire->transfer(moved.out, wire->is_simulated() ? std::chrono::steady_clock::now() : link_end::time{});
-    }
-    void run_pass(std::size_t p, const host::chunk& within)
-    {
-        const pass_view& pass = image_.plan.passes[p];
-        const host::pass_context context{args_, pass, code_[p], scratch_, within};
-        switch (pass.kind) {
-        case pass_kind::map: host::map_pass(context).run(); break;
-        case pass_kind::all_reduce: host::map_pass(context).run_all_reduce(); break;
-        case pass_kind::reduce_axis: host::reduce_pass(context).run(); break;
-        case pass_kind::all_to_all: host::run_all_to_all(context); break;
-        default: context.code.contract(context);
-        }
-    }
-
     Communicator& comm_;
     program_image image_;
-    std::span<const host::pass_functions> code_;
     arguments args_;
     binder binder_;
     detail::agreement<Communicator> agreement_;
-    detail::messages<Communicator> messages_;
-    detail::pipeline_runner<Communicator> pipelines_;
+    runner runner_;
     detail::staging staging_;
-    std::optional<symmetric_buffer<detail::chunk_signal, Communicator>> signals_;
     std::vector<std::byte*> peer_workspace_;
     std::byte* workspace_ = nullptr;
     std::size_t workspace_size_ = 0;
     bool prepared_ = false;
-    host::pass_scratch scratch_;
     std::string at_start_;
-    std::string between_;
     std::string at_workspace_;
-    std::string in_chunks_;
-    std::string at_end_;
 };
 
 template <auto Graph, class Communicator>

@@ -32,16 +32,18 @@ class staging {
     }
     [[nodiscard]] bool is_staged(int slot) const { return staged_[static_cast<std::size_t>(slot)]; }
 
-    /// Returns whether anything is staged, on any rank.
-    bool copy_in() const
+    /// By calls of copy(to, from, bytes). Returns whether anything is staged, on any rank.
+    template <class Copy>
+    bool copy_in(Copy&& copy) const
     {
-        for_each([](std::byte* copy, void* given, std::size_t bytes, bool) { std::memcpy(copy, given, bytes); });
+        for_each([&](std::byte* staged, void* given, std::size_t bytes, bool) { copy(staged, given, bytes); });
         return std::ranges::count(staged_, true) > 0;
     }
-    void copy_out() const
+    template <class Copy>
+    void copy_out(Copy&& copy) const
     {
-        for_each([](std::byte* copy, void* given, std::size_t bytes, bool written) {
-            if (written) { std::memcpy(given, copy, bytes); }
+        for_each([&](std::byte* staged, void* given, std::size_t bytes, bool written) {
+            if (written) { copy(given, staged, bytes); }
         });
     }
 

@@ -1,0 +1,147 @@
+// The host target: the passes of a plan, one after the other or as pipelines, on the thread of a rank.
+#pragma once
+
+#include <plait/fabric/symmetric_buffer.hpp>
+#include <plait/run/pipeline.hpp>
+#include <plait/target/host/all_to_all_pass.hpp>
+#include <plait/target/host/functions_of.hpp>
+#include <plait/target/host/map_pass.hpp>
+#include <plait/target/host/reduce_pass.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace plait::detail {
+
+/// Runs the passes of one executable. (A target offers what this class has; see runner_for.)
+template <class Communicator>
+class host_runner {
+  public:
+    /// The code of a lowered program's passes.
+    using code = std::span<const host::pass_functions>;
+    template <class Lowered>
+    static code code_of()
+    {
+        return host::functions_of<Lowered>;
+    }
+    /// Ranks compare their arguments in every run, not only when buffers or extents are new.
+    static constexpr bool always_agrees = true;
+
+    host_runner(Communicator& comm, arguments& args, code passes)
+        : comm_(comm),
+          args_(args),
+          image_(args.image()),
+          code_(passes),
+          messages_(comm, args),
+          pipelines_(comm, args, messages_),
+          between_(joined({image_.name, ": between passes"})),
+          at_workspace_(joined({image_.name, ": workspace"})),
+          in_chunks_(joined({image_.name, ": pipeline"})),
+          at_end_(joined({image_.name, ": end"}))
+    {
+    }
+
+    void set_chunks(int count) { pipelines_.set_chunks(count); }
+    [[nodiscard]] int chunks() const { return pipelines_.chunks(); }
+
+    /// When buffers or extents are new, and all slots have their places. All ranks.
+    void prepare()
+    {
+        if (pipelines_.uses_signals() && !signals_) { prepare_signals(); }
+        messages_.place_mirrors(at_workspace_.c_str());
+    }
+    /// Waits for all ranks.
+    void meet(const std::string& where)
+    {
+        if (link_end* wire = wire_of(comm_)) { wire->settle(); }
+        comm_.barrier(where.c_str());
+    }
+    static void copy(void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+
+    void run()
+    {
+        for (std::size_t p = 0; p < code_.size();) {
+            const pass_view& pass = image_.plan.passes[p];
+            if (pass.barrier_before) { meet(between_); }
+            if (pass.chunked_until != 0) {
+                pipelines_.run(p, in_chunks_.c_str(), [&](std::size_t q, const host::chunk& c) { run_pass(q, c); });
+                p = static_cast<std::size_t>(pass.chunked_until);
+                continue;
+            }
+            run_whole(p++);
+        }
+        if (image_.plan.barrier_after) { meet(at_end_); }
+    }
+
+  private:
+    void prepare_signals()
+    {
+        signals_.emplace(comm_, code_.size());
+        const buffer_handle mine = comm_.handle_of(signals_->data(), code_.size() * sizeof(chunk_signal));
+        std::vector<chunk_signal*> all;
+        for (const void* theirs : comm_.exchange(&mine, sizeof mine, at_workspace_.c_str())) {
+            const int r = static_cast<int>(all.size());
+            all.push_back(static_cast<chunk_signal*>(comm_.resolve(r, *static_cast<const buffer_handle*>(theirs))));
+        }
+        pipelines_.connect(std::move(all));
+    }
+    void run_whole(std::size_t p)
+    {
+        const bool mine = args_.is_in(image_.plan.passes[p].group);
+        if (messages_.any()) {
+            return messages_.run_whole(p, between_.c_str(), [&] { mine ? run_pass(p, {}) : void(); });
+        }
+        if (!mine) { return; }
+        link_end* wire = wire_of(comm_);
+        if (wire == nullptr) { return run_pass(p, {}); }
+        const moved_bytes moved = bytes_moved(args_, image_.plan.passes[p]);
+        wire->transfer(moved.in);
+        run_pass(p, {});
+        wire->transfer(moved.out, wire->is_simulated() ? std::chrono::steady_clock::now() : link_end::time{});
+    }
+    void run_pass(std::size_t p, const host::chunk& within)
+    {
+        const pass_view& pass = image_.plan.passes[p];
+        const host::pass_context context{args_, pass, code_[p], scratch_, within};
+        switch (pass.kind) {
+        case pass_kind::map: host::map_pass(context).run(); break;
+        case pass_kind::all_reduce: host::map_pass(context).run_all_reduce(); break;
+        case pass_kind::reduce_axis: host::reduce_pass(context).run(); break;
+        case pass_kind::all_to_all: host::run_all_to_all(context); break;
+        default: context.code.contract(context);
+        }
+    }
+
+    Communicator& comm_;
+    arguments& args_;
+    const program_image& image_;
+    code code_;
+    messages<Communicator> messages_;
+    pipeline_runner<Communicator> pipelines_;
+    std::optional<symmetric_buffer<chunk_signal, Communicator>> signals_;
+    host::pass_scratch scratch_;
+    std::string between_;
+    std::string at_workspace_;
+    std::string in_chunks_;
+    std::string at_end_;
+};
+
+/// The target that a communicator's ranks run on: its own `runner<Communicator>` where it names one, else the host.
+template <class Communicator>
+struct runner_for {
+    using type = host_runner<Communicator>;
+};
+template <class Communicator>
+requires requires { typename Communicator::target::template runner<Communicator>; }
+struct runner_for<Communicator> {
+    using type = typename Communicator::target::template runner<Communicator>;
+};
+template <class Communicator>
+using runner_t = typename runner_for<Communicator>::type;
+
+}  // namespace plait::detail

@@ -1,0 +1,112 @@
+// Where the ranks' kernels wait for each other: counters in memory that all of them reach, and a limit to every wait.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace plait::cuda {
+
+/// What went wrong on a device, in memory that the host reads while kernels run. The first report stays.
+struct failure_report {
+    std::uint32_t code = 0;    // 0: nothing; 1: a wait was too long; 2: an index of an embedding is out of range
+    std::int32_t rank = 0;     // that waited, in the world
+    std::int32_t peer = 0;     // for whom; or of an index, 0
+    std::int32_t stage = 0;    // the pass
+    std::int64_t value = 0;    // of an index
+    std::int64_t limit = 0;
+    std::uint32_t abandon = 0;  // set by the host: waits end at once
+};
+
+/// Blocks of kernels that meet have at most this many on a rank.
+inline constexpr int max_meeting_blocks = 2048;
+
+/// Block b of a kernel meets the blocks b of the same kernel on all other ranks. Each rank has, for every block, the number
+/// of meetings and what every rank last told: `signals[block * ranks + rank]`. Numbers only grow (and wrap around).
+struct meeting {
+    std::uint32_t* const* signals = nullptr;  // by rank, in memory of this device; null: no meeting
+    std::uint32_t* epochs = nullptr;          // of this rank, by block
+    failure_report* report = nullptr;
+    std::uint64_t limit = 0;  // nanoseconds; 0: none
+    int rank = 0;
+    int ranks = 1;
+    int stage = 0;
+};
+
+namespace detail {
+
+__device__ inline void signal_peer(std::uint32_t* at, std::uint32_t value)
+{
+    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(__cvta_generic_to_global(at)), "r"(value) : "memory");
+}
+__device__ inline std::uint32_t read_signal(const std::uint32_t* at)
+{
+    std::uint32_t value;
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(__cvta_generic_to_global(at)) : "memory");
+    return value;
+}
+__device__ inline std::uint64_t nanoseconds()
+{
+    std::uint64_t t;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
+    return t;
+}
+
+/// Stores a report unless there is one.
+__device__ inline void report_failure(failure_report* to, std::uint32_t code, int rank, int peer, int stage,
+                                      std::int64_t value, std::int64_t limit)
+{
+    if (atomicCAS_system(&to->code, 0U, 0xffff'ffffU) != 0U) { return; }
+    to->rank = rank;
+    to->peer = peer;
+    to->stage = stage;
+    to->value = value;
+    to->limit = limit;
+    __threadfence_system();
+    atomicExch_system(&to->code, code);
+}
+
+__device__ inline void wait_for_signal(const meeting& m, const std::uint32_t* at, std::uint32_t epoch, int peer)
+{
+    const auto arrived = [&] { return static_cast<std::int32_t>(read_signal(at) - epoch) >= 0; };
+    if (arrived()) { return; }
+    const std::uint64_t begin = nanoseconds();
+    for (std::uint32_t turn = 1; !arrived(); ++turn) {
+        if (turn % 256 != 0) { continue; }  // the report lies beyond the bus
+        const volatile failure_report* r = m.report;
+        if (r->code != 0 || r->abandon != 0) { return; }
+        if (m.limit != 0 && nanoseconds() - begin > m.limit) {
+            return report_failure(m.report, 1, m.rank, peer, m.stage, 0, 0);
+        }
+    }
+}
+
+}  // namespace detail
+
+/// All threads of a block call it. What any thread of the equal blocks of other ranks wrote before, all threads of this one
+/// see after; and what kernels before theirs on their streams wrote.
+__device__ inline void meet(const meeting& m)
+{
+    if (m.signals == nullptr) { return; }
+    __syncthreads();
+    const std::uint32_t epoch = m.epochs[blockIdx.x] + 1;
+    const std::size_t row = static_cast<std::size_t>(blockIdx.x) * static_cast<std::size_t>(m.ranks);
+    for (int peer = static_cast<int>(threadIdx.x); peer < m.ranks; peer += static_cast<int>(blockDim.x)) {
+        if (peer != m.rank) { detail::signal_peer(m.signals[peer] + row + m.rank, epoch); }
+    }
+    for (int peer = static_cast<int>(threadIdx.x); peer < m.ranks; peer += static_cast<int>(blockDim.x)) {
+        if (peer != m.rank) { detail::wait_for_signal(m, m.signals[m.rank] + row + peer, epoch, peer); }
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) { m.epochs[blockIdx.x] = epoch; }
+    __syncthreads();
+}
+
+/// A kernel that only meets.
+template <class Tag = void>
+__global__ void meet_kernel(const meeting m)
+{
+    meet(m);
+}
+
+}  // namespace plait::cuda
