@@ -13,28 +13,23 @@
 #include <thread>
 #include <vector>
 
-namespace plait::threads {
+namespace plait::detail {
 
-/// Calls `f(comm)` once per rank, at the same time, with each rank's thread_communicator; rank 0 runs on the calling
-/// thread. Returns when all ranks have. `n` may exceed the number of cores.
-///
-/// If a rank throws, the others stop at their current or next wait, and the exception of the rank that failed FIRST is
-/// rethrown here with its type. Throws plait::error "rank R failed: what" if a rank called `fail` without throwing, and
-/// if n < 1.
+/// Calls f(rank) for all ranks of a group at the same time, rank 0 on the calling thread. If one throws, the group fails,
+/// and what the first one threw is rethrown at the end.
 template <class F>
-requires std::invocable<F&, thread_communicator&>
-void run(int n, F&& f, std::chrono::nanoseconds deadline = default_deadline, const link& simulated = {})
+requires std::invocable<F&, int>
+void run_ranks(thread_group& group, F&& f)
 {
-    thread_group group(n, deadline, simulated);
+    const int n = group.size();
     std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(n));
     const auto note_failure = [&](int rank) {
         thrown[static_cast<std::size_t>(rank)] = std::current_exception();
-        group.fail(rank, detail::text_of_current_exception());
+        group.fail(rank, text_of_current_exception());
     };
     const auto work = [&](int rank) noexcept {
         try {
-            thread_communicator comm = group.communicator(rank);
-            f(comm);
+            f(rank);
         } catch (...) {
             note_failure(rank);
         }
@@ -56,6 +51,27 @@ void run(int n, F&& f, std::chrono::nanoseconds deadline = default_deadline, con
         if (root) { std::rethrow_exception(root); }
         throw error(group.failure());
     }
+}
+
+}  // namespace plait::detail
+
+namespace plait::threads {
+
+/// Calls `f(comm)` once per rank, at the same time, with each rank's thread_communicator; rank 0 runs on the calling
+/// thread. Returns when all ranks have. `n` may exceed the number of cores.
+///
+/// If a rank throws, the others stop at their current or next wait, and the exception of the rank that failed FIRST is
+/// rethrown here with its type. Throws plait::error "rank R failed: what" if a rank called `fail` without throwing, and
+/// if n < 1.
+template <class F>
+requires std::invocable<F&, thread_communicator&>
+void run(int n, F&& f, std::chrono::nanoseconds deadline = default_deadline, const link& simulated = {})
+{
+    thread_group group(n, deadline, simulated);
+    detail::run_ranks(group, [&](int rank) {
+        thread_communicator comm = group.communicator(rank);
+        f(comm);
+    });
 }
 
 }  // namespace plait::threads

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace plait {
 
@@ -63,6 +64,11 @@ struct pass_result {
 /// of their name, on operands in memory.
 enum class pass_kind : std::uint8_t { map, reduce_axis, all_reduce, all_to_all, matmul, conv2d, embedding };
 
+constexpr std::string_view name_of(pass_kind k)
+{
+    constexpr std::string_view names[] = {"map", "reduce_axis", "all_reduce", "all_to_all", "matmul", "conv2d", "embedding"};
+    return names[static_cast<int>(k)];
+}
 constexpr bool is_contraction(pass_kind k) { return k >= pass_kind::matmul; }
 
 struct index_range {

@@ -40,16 +40,16 @@ void run_conv2d(const pass_context& c)
     const std::int64_t out_width = n.shape[3];
     const std::int64_t depth = channels * window_height * window_width;
 
-    const box out = box_of(c, n, c.within);
-    box images = box_of(c, x);
+    const box out = box_of(c.args, n, c.within);
+    box images = box_of(c.args, x);
     images.begin[0] = out.begin[0];
     images.count[0] = out.count[0];
-    box filters = box_of(c, w);
+    box filters = box_of(c.args, w);
     filters.begin[0] = out.begin[1];
     filters.count[0] = out.count[1];
-    const strided from = in_slot(c, x, c.operand(0).slot, images);
-    const strided with = in_slot(c, w, c.operand(1).slot, filters);
-    const strided to = in_slot(c, n, c.result(0).slot, out);
+    const strided from = in_slot(c.args, x, c.operand(0).slot, images);
+    const strided with = in_slot(c.args, w, c.operand(1).slot, filters);
+    const strided to = in_slot(c.args, n, c.result(0).slot, out);
     const std::int64_t image_size = channels * height * width;
     const std::int64_t held_filters = out.count[1];
     if (held_filters == 0) { return; }

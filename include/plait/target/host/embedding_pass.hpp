@@ -26,22 +26,22 @@ inline void run_embedding(const pass_context& c)
     const node& n = c.node_at(c.pass.space);
     const node& table = c.node_at(c.operand(0).node);
     const node& indices = c.node_at(c.operand(1).node);
-    const box out = box_of(c, n, c.within);
+    const box out = box_of(c.args, n, c.within);
     const int column = n.dims - 1;
-    box rows = box_of(c, table);  // the rows that this rank holds
+    box rows = box_of(c.args, table);  // the rows that this rank holds
     rows.begin[1] = out.begin[column];
     rows.count[1] = out.count[column];
-    box which = box_of(c, indices);
+    box which = box_of(c.args, indices);
     for (int d = 0; d < indices.dims; ++d) {
         which.begin[d] = out.begin[d];
         which.count[d] = out.count[d];
     }
-    const strided from = in_slot(c, table, c.operand(0).slot, rows);
-    const strided to = in_slot(c, n, c.result(0).slot, out);
+    const strided from = in_slot(c.args, table, c.operand(0).slot, rows);
+    const strided to = in_slot(c.args, n, c.result(0).slot, out);
     const std::int64_t vocabulary = c.args.extent_of(table.shape[0]);
     const auto size = static_cast<std::int64_t>(size_of(n.type));
     const std::span<const piece> pieces = c.args.buffer(c.operand(1).slot).pieces;
-    const strided at_indices = pieces.empty() ? in_slot(c, indices, c.operand(1).slot, which) : strided{};
+    const strided at_indices = pieces.empty() ? in_slot(c.args, indices, c.operand(1).slot, which) : strided{};
 
     const auto index_at = [&](const std::int64_t* at) {
         if (!pieces.empty()) {  // one dimension, in separate buffers

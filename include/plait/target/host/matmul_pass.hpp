@@ -20,9 +20,9 @@ void run_matmul(const pass_context& c)
     const int row = n.dims - 2;
     const int column = n.dims - 1;
 
-    box out = box_of(c, n, c.within);
+    box out = box_of(c.args, n, c.within);
     const auto box_for = [&](const node& operand, int own, int result, int inner) {
-        box part = box_of(c, operand);  // the inner dimension: all, or this rank's slice
+        box part = box_of(c.args, operand);  // the inner dimension: all, or this rank's slice
         for (int d = 0; d < operand.dims; ++d) {
             const int from = d == own ? result : d + n.dims - operand.dims;
             if (d == inner || operand.shape[d] == 1) { continue; }
@@ -38,10 +38,10 @@ void run_matmul(const pass_context& c)
         if (out.count[d] == 0) { return; }
     }
 
-    const strided from_a = in_slot(c, a, c.operand(0).slot, left);
-    const strided from_b = in_slot(c, b, c.operand(1).slot, right);
+    const strided from_a = in_slot(c.args, a, c.operand(0).slot, left);
+    const strided from_b = in_slot(c.args, b, c.operand(1).slot, right);
     contraction_scratch& scratch = c.scratch.contraction;
-    const strided to = in_slot(c, n, c.result(0).slot, out);
+    const strided to = in_slot(c.args, n, c.result(0).slot, out);
     const auto stride_of = [&](const node& operand, const strided& v, int d) {
         const int own = d - (n.dims - operand.dims);
         return own < 0 ? std::int64_t{0} : v.stride[own];

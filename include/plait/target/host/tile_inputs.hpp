@@ -2,9 +2,9 @@
 #pragma once
 
 #include <plait/core/philox.hpp>
+#include <plait/plan/scalar_values.hpp>
 #include <plait/target/host/pass_context.hpp>
 
-#include <bit>
 
 namespace plait::host {
 
@@ -128,9 +128,9 @@ class tile_inputs {
     void draw_mask(int dropout, std::int64_t first_index, std::size_t n, std::byte* tile) const
     {
         const node& d = c_.node_at(dropout);
-        const std::uint64_t threshold = keep_threshold(number_of(d.args[1]));
+        const std::uint64_t threshold = keep_threshold(number_of(c_.args, c_.node_at(d.args[1])));
         std::uint32_t words[tile_elements];
-        philox_fill(seed_of(d.args[2]), static_cast<std::uint64_t>(first_index), n, words);
+        philox_fill(seed_of(c_.args, c_.node_at(d.args[2])), static_cast<std::uint64_t>(first_index), n, words);
         auto* kept = reinterpret_cast<unsigned char*>(tile);
         if (threshold > 0xffff'ffffU) {  // p = 1
             std::memset(kept, 0, n);
@@ -139,37 +139,6 @@ class tile_inputs {
         const auto least = static_cast<std::uint32_t>(threshold);
         for (std::size_t i = 0; i < n; ++i) { kept[i] = words[i] >= least ? 1 : 0; }
     }
-    /// The value of a floating-point scalar, or of a number.
-    [[nodiscard]] double number_of(int node_index) const
-    {
-        const node& n = c_.node_at(node_index);
-        switch (n.type) {
-        case dtype::f64: return read<double>(n);
-        case dtype::f32: return static_cast<double>(read<float>(n));
-        case dtype::f16: return static_cast<double>(static_cast<float>(read<f16>(n)));
-        case dtype::bf16: return static_cast<double>(static_cast<float>(read<bf16>(n)));
-        default: return std::bit_cast<double>(n.bits);
-        }
-    }
-    /// The value of an integer scalar, or of a number.
-    [[nodiscard]] std::uint64_t seed_of(int node_index) const
-    {
-        const node& n = c_.node_at(node_index);
-        switch (n.type) {
-        case dtype::i64: return static_cast<std::uint64_t>(read<std::int64_t>(n));
-        case dtype::i32: return static_cast<std::uint64_t>(std::int64_t{read<std::int32_t>(n)});
-        case dtype::u8: return read<std::uint8_t>(n);
-        default: return static_cast<std::uint64_t>(std::bit_cast<double>(n.bits));
-        }
-    }
-    template <class T>
-    [[nodiscard]] T read(const node& scalar) const
-    {
-        T value;
-        std::memcpy(&value, c_.args.scalar(scalar.name), sizeof value);
-        return value;
-    }
-
     const pass_context& c_;
     double world_;
     std::int64_t tensor_ = 0;

@@ -1,0 +1,125 @@
+// From a pass of a plan to the type of its kernel on a device.
+#pragma once
+
+#include <plait/plan/kernel_of.hpp>
+#include <plait/target/cuda/map_kernel.cuh>
+
+namespace plait::cuda {
+
+/// Whether a pass belongs to a pipeline that may be cut along another dimension than the first.
+template <class Plan>
+constexpr bool is_cut_inside(const Plan& plan, int pass)
+{
+    for (int first = 0; first <= pass; ++first) {
+        const pass_plan& p = plan.passes[first];
+        if (p.chunked_until > pass && (p.chunk_dims & ~1U) != 0) { return true; }
+    }
+    return false;
+}
+constexpr bool is_single(const node& v)
+{
+    for (int d = 0; d < v.dims; ++d) {
+        if (v.shape[d] != 1) { return false; }
+    }
+    return true;
+}
+constexpr bool is_per_tensor_value(const node& v) { return v.dims == 1 && is_per_tensor(v.shape[0]); }
+
+/// Whether a value lies in memory in the order of the space of a pass, without gaps.
+constexpr bool is_in_line(const node& space, int slice_dim, const node& v)
+{
+    if (v.dims != space.dims) { return false; }
+    for (int d = 0; d < v.dims; ++d) {
+        if (v.shape[d] != space.shape[d]) { return false; }
+    }
+    if (v.sliced_along() == slice_dim) { return true; }
+    return v.sliced_along() < 0 && slice_dim == 0;  // the whole, of which a part in one piece is taken
+}
+constexpr reach reach_in_line(const node& space, int slice_dim, const node& v)
+{
+    return is_in_line(space, slice_dim, v) ? reach::line
+           : is_single(v)                  ? reach::single
+           : is_per_tensor_value(v)        ? reach::per_tensor
+                                           : reach::strided;
+}
+
+/// Whether pass P goes along a line: everything that it touches is consecutive, or one value for all.
+template <class Lowered, int P>
+constexpr bool is_line()
+{
+    constexpr const auto& plan = Lowered::plan;
+    constexpr pass_plan p = plan.passes[P];
+    if (p.kind == pass_kind::reduce_axis) { return false; }
+    if (p.kind == pass_kind::all_reduce) { return true; }
+    const node& space = Lowered::graph[p.space];
+    if (space.dims > 1 && is_cut_inside(plan, P)) { return false; }
+    for (int i = 0; i < p.operands.count; ++i) {
+        const pass_operand& o = plan.operands[p.operands.first + i];
+        if (o.from == source::mask && space.dims > 1 && p.slice_dim > 0) { return false; }
+        if (o.slot < 0) { continue; }
+        if (reach_in_line(space, p.slice_dim, Lowered::graph[plan.slots[o.slot].node]) == reach::strided) { return false; }
+    }
+    for (int i = 0; i < p.results.count; ++i) {
+        const pass_result& r = plan.results[p.results.first + i];
+        if (!r.reduces && !is_in_line(space, p.slice_dim, Lowered::graph[plan.slots[r.slot].node])) { return false; }
+    }
+    return true;
+}
+
+template <class Lowered, int P, int I>
+constexpr auto input_type()
+{
+    constexpr const auto& plan = Lowered::plan;
+    constexpr pass_plan p = plan.passes[P];
+    constexpr pass_operand o = plan.operands[p.operands.first + I];
+    constexpr dtype type = Lowered::graph[o.node].type;
+    constexpr bool line = is_line<Lowered, P>();
+    if constexpr (o.from == source::number) { return number_input<Lowered::graph[o.node].bits>{}; }
+    else if constexpr (o.from == source::world_size) { return scalar_input<dtype::f64>{}; }
+    else if constexpr (o.from == source::scalar) { return scalar_input<type>{}; }
+    else if constexpr (o.from == source::mask) { return mask_input<!line>{}; }
+    else {
+        constexpr const node& v = Lowered::graph[plan.slots[o.slot].node];
+        constexpr reach how = line && p.kind == pass_kind::all_reduce ? reach::line
+                              : line      ? reach_in_line(Lowered::graph[p.space], p.slice_dim, v)
+                              : o.uniform ? reach::broadcast
+                                          : reach::strided;
+        if constexpr (plait::detail::combines_ranks(o.from)) { return combined_input<v.type, o.combine, how>{}; }
+        else { return memory_input<v.type, how>{}; }
+    }
+}
+template <class Lowered, int P, int R>
+constexpr auto output_type()
+{
+    constexpr const auto& plan = Lowered::plan;
+    constexpr pass_plan p = plan.passes[P];
+    constexpr pass_result r = plan.results[p.results.first + R];
+    constexpr node n = Lowered::graph[r.node];
+    constexpr int value = plait::detail::kernel_type<Lowered, P>::k.outputs[R].value;
+    if constexpr (r.reduces) { return sum_output<value, n.type, n.attrs.combine>{}; }
+    else {
+        constexpr reach how = is_line<Lowered, P>() ? reach::line : reach::strided;
+        return memory_output<value, n.type, r.to == destination::all_ranks, how>{};
+    }
+}
+
+template <class Lowered, int P, int... I, int... S, int... O>
+constexpr auto make_body(std::integer_sequence<int, I...>, std::integer_sequence<int, S...>, std::integer_sequence<int, O...>)
+{
+    constexpr const auto& k = plait::detail::kernel_type<Lowered, P>::k;
+    return map_body<kernels::list<decltype(input_type<Lowered, P, I>())...>,
+                    kernels::list<kernels::step<k.steps[S].kind, k.steps[S].type, k.steps[S].operands, k.steps[S].a,
+                                                k.steps[S].b, k.steps[S].c, k.steps[S].contracts>...>,
+                    kernels::list<decltype(output_type<Lowered, P, O>())...>>{};
+}
+/// The body of the kernel of pass P, an empty object whose type a kernel must deduce (see plait::make_kernel).
+template <class Lowered, int P>
+constexpr auto make_body()
+{
+    constexpr pass_plan p = Lowered::plan.passes[P];
+    return make_body<Lowered, P>(std::make_integer_sequence<int, p.operands.count>{},
+                                 std::make_integer_sequence<int, p.steps.count>{},
+                                 std::make_integer_sequence<int, p.results.count>{});
+}
+
+}  // namespace plait::cuda

@@ -1,0 +1,103 @@
+// What a run puts on a stream, prepared when buffers or extents are new.
+#pragma once
+
+#include <plait/plan/arguments.hpp>
+#include <plait/target/cuda/device_memory.cuh>
+#include <plait/target/cuda/meeting.cuh>
+#include <plait/target/cuda/walk.cuh>
+#include <plait/target/host/space.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace plait::cuda {
+
+/// Something that is put on a stream again and again.
+class launch {
+  public:
+    launch() = default;
+    launch(const launch&) = delete;
+    launch& operator=(const launch&) = delete;
+    virtual ~launch() = default;
+    /// Throws plait::error that names the stage.
+    virtual void enqueue(cudaStream_t stream) = 0;
+};
+using launch_list = std::vector<std::unique_ptr<launch>>;
+
+/// What launches of one pass are built from.
+struct pass_build {
+    const arguments& args;
+    const pass_view& pass;
+    launch_memory& memory;
+    launch_list& list;      // where what must come before the kernel goes
+    std::string stage;      // its name in errors
+    meeting before;         // no signals: ranks do not meet there
+    meeting after;
+    meeting reports;        // where kernels report failures
+    int multiprocessors = 1;
+    int ranks_on_a_device = 1;
+    host::chunk within{};
+
+    [[nodiscard]] const node& node_at(int i) const { return args.image().node_of(i); }
+    [[nodiscard]] const node& slot_node(int s) const { return args.image().slot_node(s); }
+    [[nodiscard]] bool meets() const { return before.signals != nullptr || after.signals != nullptr; }
+
+    /// Blocks of a kernel that are on the device at once; of those that meet, beside those of the ranks that share it.
+    [[nodiscard]] int resident_blocks(const void* kernel, int threads) const
+    {
+        int each = 0;
+        check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, 0), joined({stage, ": occupancy"}));
+        const int all = each * multiprocessors;
+        if (!meets()) { return std::max(1, all); }
+        const int mine = all / ranks_on_a_device;
+        if (mine < 1) {
+            throw error({stage, ": ", ranks_on_a_device, " ranks on one device do not fit beside each other; use fewer"});
+        }
+        return std::min(mine, max_meeting_blocks);
+    }
+};
+
+/// Sets memory to zero.
+class clearing : public launch {
+  public:
+    clearing(void* data, std::size_t bytes) : data_(data), bytes_(bytes) {}
+    void enqueue(cudaStream_t stream) override { check(cudaMemsetAsync(data_, 0, bytes_, stream), "CUDA: clearing memory"); }
+
+  private:
+    void* data_;
+    std::size_t bytes_;
+};
+
+/// A kernel with its arguments.
+template <class Arguments>
+class kernel_launch : public launch {
+  public:
+    kernel_launch(std::string stage, const void* kernel) : stage_(std::move(stage)), kernel_(kernel) {}
+    void enqueue(cudaStream_t stream) override
+    {
+        void* all[] = {&arguments};
+        check(cudaLaunchKernel(kernel_, dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(threads)), all, shared_bytes, stream), stage_);
+    }
+    Arguments arguments{};
+    int blocks = 1;
+    int threads = block_threads;
+    std::size_t shared_bytes = 0;
+
+  private:
+    std::string stage_;
+    const void* kernel_;
+};
+
+/// A meeting of all ranks and nothing else.
+inline std::unique_ptr<launch> make_meeting(const std::string& stage, const meeting& m)
+{
+    auto l = std::make_unique<kernel_launch<meeting>>(stage, reinterpret_cast<const void*>(&meet_kernel<>));
+    l->arguments = m;
+    l->threads = std::min(1024, (m.ranks + warp_size - 1) / warp_size * warp_size);
+    return l;
+}
+
+}  // namespace plait::cuda

@@ -1,0 +1,241 @@
+// Matrix products and convolutions on devices: tiles in shared memory, sums in f32 (of f64 in f64).
+#pragma once
+
+#include <plait/target/cuda/moves.cuh>
+#include <plait/target/cuda/outputs.cuh>
+
+#include <memory>
+#include <type_traits>
+
+namespace plait::cuda {
+
+/// One operand of a product as a matrix per batch: element (i, j) of batch b.
+struct matrix_operand {
+    const std::byte* data = nullptr;
+    std::int64_t row = 0;
+    std::int64_t column = 0;
+    std::int64_t batch[max_dims]{};
+};
+/// The windows of an image as a matrix: channel, row and column of the window by position of the result.
+struct window_operand {
+    int height = 0;
+    int width = 0;
+    int window_height = 0;
+    int window_width = 0;
+    int out_width = 1;
+    int stride = 1;
+    int padding = 0;
+};
+
+struct product_arguments {
+    matrix_operand a;
+    matrix_operand b;
+    matrix_operand c;
+    std::byte* out = nullptr;
+    std::int64_t m = 0;
+    std::int64_t n = 0;
+    std::int64_t k = 0;
+    std::int64_t batches = 1;
+    std::int64_t batch_count[max_dims]{};
+    int batch_dims = 0;
+    window_operand window;
+};
+
+inline constexpr int product_tile = 64;
+inline constexpr int product_depth = 16;
+
+template <dtype D>
+using product_sum_t = std::conditional_t<D == dtype::f64, double, float>;
+
+/// c = a b, a block per tile of c and batch. `Windows`: b's elements are windows of an image.
+template <dtype A, dtype B, dtype C, bool Windows>
+__global__ void __launch_bounds__(block_threads) product_kernel(const __grid_constant__ product_arguments p)
+{
+    using sum = product_sum_t<C>;
+    __shared__ sum as[product_depth][product_tile + 1];
+    __shared__ sum bs[product_depth][product_tile + 1];
+    const std::int64_t rows = (p.m + product_tile - 1) / product_tile;
+    const std::int64_t columns = (p.n + product_tile - 1) / product_tile;
+    const int tx = static_cast<int>(threadIdx.x) % 16;
+    const int ty = static_cast<int>(threadIdx.x) / 16;
+    for (std::int64_t tile = blockIdx.x; tile < rows * columns * p.batches; tile += gridDim.x) {
+        const std::int64_t i0 = tile / columns % rows * product_tile;
+        const std::int64_t j0 = tile % columns * product_tile;
+        std::int64_t rest = tile / (rows * columns);
+        const auto* a = reinterpret_cast<const stored_t<A>*>(p.a.data);
+        const auto* b = reinterpret_cast<const stored_t<B>*>(p.b.data);
+        auto* c = reinterpret_cast<stored_t<C>*>(p.out);
+        for (int d = p.batch_dims - 1; d >= 0; --d) {
+            const std::int64_t at = rest % p.batch_count[d];
+            rest /= p.batch_count[d];
+            a += at * p.a.batch[d];
+            b += at * p.b.batch[d];
+            c += at * p.c.batch[d];
+        }
+        sum acc[4][4]{};
+        for (std::int64_t k0 = 0; k0 < p.k; k0 += product_depth) {
+            // Threads go along the dimension in which elements are neighbours.
+            for (int e = static_cast<int>(threadIdx.x); e < product_tile * product_depth; e += block_threads) {
+                const bool along_k = p.a.column == 1;
+                const int i = along_k ? e / product_depth : e % product_tile;
+                const int k = along_k ? e % product_depth : e / product_tile;
+                const bool inside = i0 + i < p.m && k0 + k < p.k;
+                as[k][i] = inside ? static_cast<sum>(computed<A>(a[(i0 + i) * p.a.row + (k0 + k) * p.a.column])) : sum{};
+            }
+            for (int e = static_cast<int>(threadIdx.x); e < product_tile * product_depth; e += block_threads) {
+                const bool along_k = !Windows && p.b.row == 1 && p.b.column != 1;
+                const int k = along_k ? e % product_depth : e / product_tile;
+                const int j = along_k ? e / product_depth : e % product_tile;
+                const bool inside = j0 + j < p.n && k0 + k < p.k;
+                sum x{};
+                if constexpr (Windows) {
+                    const window_operand& w = p.window;
+                    const auto d = static_cast<int>(k0 + k);
+                    const auto q = static_cast<int>(j0 + j);
+                    const int y = q / w.out_width * w.stride + d / w.window_width % w.window_height - w.padding;
+                    const int at = q % w.out_width * w.stride + d % w.window_width - w.padding;
+                    const std::int64_t channel = d / (w.window_width * w.window_height);
+                    if (inside && y >= 0 && y < w.height && at >= 0 && at < w.width) {
+                        x = static_cast<sum>(computed<B>(b[(channel * w.height + y) * w.width + at]));
+                    }
+                } else if (inside) {
+                    x = static_cast<sum>(computed<B>(b[(k0 + k) * p.b.row + (j0 + j) * p.b.column]));
+                }
+                bs[k][j] = x;
+            }
+            __syncthreads();
+#pragma unroll
+            for (int k = 0; k < product_depth; ++k) {
+                sum x[4];
+                sum y[4];
+#pragma unroll
+                for (int r = 0; r < 4; ++r) { x[r] = as[k][ty + 16 * r]; }
+#pragma unroll
+                for (int r = 0; r < 4; ++r) { y[r] = bs[k][tx + 16 * r]; }
+#pragma unroll
+                for (int r = 0; r < 4; ++r) {
+#pragma unroll
+                    for (int s = 0; s < 4; ++s) { acc[r][s] = kernels::multiply_add(x[r], y[s], acc[r][s]); }
+                }
+            }
+            __syncthreads();
+        }
+#pragma unroll
+        for (int r = 0; r < 4; ++r) {
+#pragma unroll
+            for (int s = 0; s < 4; ++s) {
+                const std::int64_t i = i0 + ty + 16 * r;
+                const std::int64_t j = j0 + tx + 16 * s;
+                if (i < p.m && j < p.n) { c[i * p.c.row + j * p.c.column] = as_stored<C>(acc[r][s]); }
+            }
+        }
+    }
+}
+
+template <dtype A, dtype B, dtype C, bool Windows>
+void add_product(pass_build& b, const product_arguments& p)
+{
+    if (p.m == 0 || p.n == 0 || p.batches == 0) { return; }
+    const auto* kernel = reinterpret_cast<const void*>(&product_kernel<A, B, C, Windows>);
+    auto l = std::make_unique<kernel_launch<product_arguments>>(b.stage, kernel);
+    l->arguments = p;
+    const std::int64_t tiles = (p.m + product_tile - 1) / product_tile * ((p.n + product_tile - 1) / product_tile) * p.batches;
+    l->blocks = static_cast<int>(std::min<std::int64_t>(tiles, 0x7fff'ffff));
+    b.list.push_back(std::move(l));
+}
+
+/// c[..., M, N] = a[..., M, K] b[..., K, N], as on the host.
+template <dtype A, dtype B, dtype C>
+void build_matmul(pass_build& build)
+{
+    const node& n = build.node_at(build.pass.space);
+    const node& a = build.node_at(build.pass.operands[0].node);
+    const node& b = build.node_at(build.pass.operands[1].node);
+    const int a_row = a.dims - (n.attrs.a != 0 ? 1 : 2);
+    const int a_inner = a.dims - (n.attrs.a != 0 ? 2 : 1);
+    const int b_inner = b.dims - (n.attrs.b != 0 ? 1 : 2);
+    const int b_column = b.dims - (n.attrs.b != 0 ? 2 : 1);
+    const int row = n.dims - 2;
+    const int column = n.dims - 1;
+    const host::box out = host::box_of(build.args, n, build.within);
+    const auto box_for = [&](const node& operand, int own, int result, int inner) {
+        host::box part = host::box_of(build.args, operand);
+        for (int d = 0; d < operand.dims; ++d) {
+            const int from = d == own ? result : d + n.dims - operand.dims;
+            if (d == inner || operand.shape[d] == 1) { continue; }
+            part.begin[d] = out.begin[from];
+            part.count[d] = out.count[from];
+        }
+        return part;
+    };
+    const host::box left = box_for(a, a_row, row, a_inner);
+    const host::box right = box_for(b, b_column, column, b_inner);
+    const host::strided at_a = host::in_slot(build.args, a, build.pass.operands[0].slot, left);
+    const host::strided at_b = host::in_slot(build.args, b, build.pass.operands[1].slot, right);
+    for (const pass_result& r : build.pass.results) {
+        const host::strided at_c = host::in_slot(build.args, n, r.slot, out);
+        product_arguments p;
+        p.a = {at_a.data, at_a.stride[a_row], at_a.stride[a_inner], {}};
+        p.b = {at_b.data, at_b.stride[b_inner], at_b.stride[b_column], {}};
+        p.c = {nullptr, at_c.stride[row], at_c.stride[column], {}};
+        p.out = at_c.data;
+        p.m = out.count[row];
+        p.n = out.count[column];
+        p.k = left.count[a_inner];
+        p.batch_dims = row;
+        for (int d = 0; d < row; ++d) {
+            p.batch_count[d] = out.count[d];
+            p.batches *= out.count[d];
+            const int in_a = d - (n.dims - a.dims);
+            const int in_b = d - (n.dims - b.dims);
+            p.a.batch[d] = in_a < 0 ? 0 : at_a.stride[in_a];
+            p.b.batch[d] = in_b < 0 ? 0 : at_b.stride[in_b];
+            p.c.batch[d] = at_c.stride[d];
+        }
+        // Leading dimensions that only make more rows become part of them.
+        while (p.batch_dims > 0) {
+            const int d = p.batch_dims - 1;
+            if (p.b.batch[d] != 0 || p.a.batch[d] != p.a.row * p.m || p.c.batch[d] != p.c.row * p.m) { break; }
+            p.m *= p.batch_count[d];
+            p.batches = p.batch_count[d] == 0 ? 0 : p.batches / p.batch_count[d];
+            p.batch_dims = d;
+        }
+        add_product<A, B, C, false>(build, p);
+    }
+}
+
+/// y[N, K, P, Q] = x[N, C, H, W] * w[K, C, R, S]: for each image the filters times the matrix of its windows.
+template <dtype X, dtype W, dtype Y>
+void build_conv2d(pass_build& build)
+{
+    const node& n = build.node_at(build.pass.space);
+    const node& x = build.node_at(build.pass.operands[0].node);
+    const node& w = build.node_at(build.pass.operands[1].node);
+    const host::box out = host::box_of(build.args, n, build.within);
+    host::box images = host::box_of(build.args, x);
+    images.begin[0] = out.begin[0];
+    images.count[0] = out.count[0];
+    host::box filters = host::box_of(build.args, w);
+    filters.begin[0] = out.begin[1];
+    filters.count[0] = out.count[1];
+    const host::strided from = host::in_slot(build.args, x, build.pass.operands[0].slot, images);
+    const host::strided with = host::in_slot(build.args, w, build.pass.operands[1].slot, filters);
+    for (const pass_result& r : build.pass.results) {
+        const host::strided to = host::in_slot(build.args, n, r.slot, out);
+        product_arguments p;
+        p.k = x.shape[1] * w.shape[2] * w.shape[3];
+        p.m = out.count[1];
+        p.n = n.shape[2] * n.shape[3];
+        p.a = {with.data, p.k, 1, {}};
+        p.b = {from.data, 0, 0, {x.shape[1] * x.shape[2] * x.shape[3]}};
+        p.c = {nullptr, p.n, 1, {to.stride[0]}};
+        p.out = to.data;
+        p.batches = p.batch_count[0] = out.count[0];
+        p.batch_dims = 1;
+        p.window = {static_cast<int>(x.shape[2]), static_cast<int>(x.shape[3]), static_cast<int>(w.shape[2]),
+                    static_cast<int>(w.shape[3]), static_cast<int>(n.shape[3]), n.attrs.a, n.attrs.b};
+        add_product<W, X, Y, true>(build, p);
+    }
+}
+
+}  // namespace plait::cuda
