@@ -1,4 +1,4 @@
-// The ranks that the harness runs programs on: threads, or the processes that a test with MPI consists of.
+// The ranks that the harness runs programs on: threads, the processes that a test with MPI consists of, or CUDA peers.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,10 @@
 
 #if defined(PLAIT_TEST_MPI)
 #include "mpi/support.hpp"
+#elif defined(PLAIT_TEST_CUDA)
+#include "cuda/memory.cuh"
+
+#include <plait/cuda.cuh>
 #else
 #include <plait/fabric/threads.hpp>
 #endif
@@ -48,6 +52,23 @@ std::vector<std::vector<bytes>> on_ranks(int n, F&& f)
     return all;
 }
 
+#elif defined(PLAIT_TEST_CUDA)
+
+using communicator = plait::cuda_communicator;
+using memory = cuda_test::memory;
+
+/// Calls f(comm) on n CUDA peers; returns what f gave on every rank, by rank.
+template <class F>
+std::vector<std::vector<bytes>> on_ranks(int n, F&& f)
+{
+    std::vector<std::vector<bytes>> all(static_cast<std::size_t>(n));
+    plait::cuda_peers::run(
+        n, [&](communicator& comm) { all[static_cast<std::size_t>(comm.rank())] = f(comm); }, cuda_test::devices());
+    return all;
+}
+/// Waits until the rank's programs have run.
+inline void settle(communicator& comm) { comm.synchronize(); }
+
 #else
 
 using communicator = plait::thread_communicator;
@@ -60,6 +81,24 @@ std::vector<std::vector<bytes>> on_ranks(int n, F&& f)
     plait::threads::run(n, [&](communicator& comm) { all[static_cast<std::size_t>(comm.rank())] = f(comm); });
     return all;
 }
+
+#endif
+
+#if !defined(PLAIT_TEST_CUDA)
+
+/// Memory that programs work on, as the test sees it: the same.
+class memory {
+  public:
+    explicit memory(std::size_t bytes) : bytes_(bytes) {}
+    [[nodiscard]] std::byte* here() { return bytes_.data(); }
+    [[nodiscard]] std::byte* there() { return bytes_.data(); }
+    void send() {}
+    void fetch() {}
+
+  private:
+    bytes bytes_;
+};
+inline void settle(communicator&) {}
 
 #endif
 

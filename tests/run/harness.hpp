@@ -104,29 +104,35 @@ struct layout {
     std::vector<std::string> partitioned{};  // dimensions whose counts are given as a partition
 };
 
-/// A buffer with guards on both sides.
+/// A buffer with guards on both sides, in memory that programs can work on.
 class guarded_buffer {
   public:
     guarded_buffer(std::size_t elements, std::size_t size, std::size_t shift)
-        : bytes_(elements * size), storage_(bytes_ + 2 * guard + 64 + shift * size, mark)
+        : bytes_(elements * size), total_(bytes_ + 2 * guard + 64 + shift * size), memory_(std::make_unique<memory>(total_))
     {
-        const auto address = reinterpret_cast<std::uintptr_t>(storage_.data()) + guard;
+        const auto address = reinterpret_cast<std::uintptr_t>(memory_->there()) + guard;
         start_ = guard + (64 - address % 64) % 64 + shift * size;
+        std::fill_n(memory_->here(), total_, mark);
         std::fill_n(data(), bytes_, std::byte{0});
     }
-    std::byte* data() { return storage_.data() + start_; }
+    /// Its elements, as the test sees them, and where programs find them.
+    std::byte* data() { return memory_->here() + start_; }
+    std::byte* address() { return memory_->there() + start_; }
+    void send() { memory_->send(); }
+    void fetch() { memory_->fetch(); }
     [[nodiscard]] bool is_intact() const
     {
+        const std::span all(memory_->here(), total_);
         const auto marked = [](std::byte b) { return b == mark; };
-        return std::all_of(storage_.begin(), storage_.begin() + static_cast<std::ptrdiff_t>(start_), marked) &&
-               std::all_of(storage_.begin() + static_cast<std::ptrdiff_t>(start_ + bytes_), storage_.end(), marked);
+        return std::ranges::all_of(all.first(start_), marked) && std::ranges::all_of(all.subspan(start_ + bytes_), marked);
     }
 
   private:
     static constexpr std::size_t guard = 128;
     static constexpr std::byte mark{0xa5};
     std::size_t bytes_;
-    std::vector<std::byte> storage_;
+    std::size_t total_;
+    std::unique_ptr<memory> memory_;
     std::size_t start_ = 0;
 };
 
@@ -179,7 +185,7 @@ class rank_tensor {
             buffers_.emplace_back(static_cast<std::size_t>(n), size_, how.shift);
             for (std::int64_t k = 0; k < n; ++k) { address_.push_back(buffers_.size() - 1), inside_.push_back(k); }
         }
-        for (std::size_t b = 0; b < buffers_.size(); ++b) { pieces_.push_back({buffers_[b].data(), pieces[b]}); }
+        for (std::size_t b = 0; b < buffers_.size(); ++b) { pieces_.push_back({buffers_[b].address(), pieces[b]}); }
     }
 
     [[nodiscard]] plait::binding binding() const
@@ -199,9 +205,11 @@ class rank_tensor {
     void fill(const reference::numbers& whole)
     {
         for (std::size_t i = 0; i < held_.size(); ++i) { store(info_.type, whole[held_[i]], element(i)); }
+        for (guarded_buffer& b : buffers_) { b.send(); }
     }
     bytes stored()
     {
+        for (guarded_buffer& b : buffers_) { b.fetch(); }
         bytes all(held_.size() * size_);
         for (std::size_t i = 0; i < held_.size(); ++i) { std::memcpy(all.data() + i * size_, element(i), size_); }
         return all;
@@ -214,8 +222,9 @@ class rank_tensor {
             std::memcpy(whole.data() + held_[i] * size_, stored.data() + i * size_, size_);
         }
     }
-    [[nodiscard]] bool is_intact() const
+    [[nodiscard]] bool is_intact()
     {
+        for (guarded_buffer& b : buffers_) { b.fetch(); }
         return std::ranges::all_of(buffers_, [](const guarded_buffer& b) { return b.is_intact(); });
     }
     [[nodiscard]] const tensor_info& info() const { return info_; }
@@ -223,7 +232,7 @@ class rank_tensor {
   private:
     std::byte* element(std::size_t i)
     {
-        return static_cast<std::byte*>(pieces_[address_[i]].data) + static_cast<std::size_t>(inside_[i]) * size_;
+        return buffers_[address_[i]].data() + static_cast<std::size_t>(inside_[i]) * size_;
     }
 
     const tensor_info& info_;
@@ -280,6 +289,7 @@ inline outcome run(const program& p, int ranks, const reference::inputs& given, 
             }
             executable->run(bindings);
         }
+        settle(comm);
         if (afterwards) { afterwards(comm); }
         std::vector<bytes> mine(1);
         for (rank_tensor& t : tensors) {

@@ -154,7 +154,7 @@ struct exploration {
 
 template <auto Graph, int Max>
 struct explored {
-    static constexpr exploration<std::remove_cv_t<decltype(Graph)>, Max> result{Graph};
+    static constexpr exploration<std::remove_cvref_t<decltype(Graph)>, Max> result{Graph};
     static_assert(!result.overflow, "plait: explore<Max>: the program has more than Max schedules; give a larger Max");
 
     template <int I>

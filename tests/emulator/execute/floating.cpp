@@ -172,6 +172,19 @@ struct approximate_division {
     double operator()(double a, double b) const { return a / b; }
 };
 
+// rcp.approx.ftz.f64: of the upper half of the operand, whose denormals are zeros; the result's lower half is zero.
+struct approximate_reciprocal {
+    float operator()(float a) const { return 1 / a; }
+    double operator()(double a) const
+    {
+        constexpr std::uint64_t upper = 0xffff'ffff'0000'0000;
+        const auto flushed = [](double x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0, x) : x; };
+        const double x = flushed(std::bit_cast<double>(std::bit_cast<std::uint64_t>(a) & upper));
+        if (std::isnan(a)) { return a; }
+        return flushed(std::bit_cast<double>(std::bit_cast<std::uint64_t>(1 / x) & upper));
+    }
+};
+
 void bind_fma(binding& b)
 {
     const type t = b.take_type();
@@ -190,7 +203,11 @@ void bind_root(binding& b)
 void bind_reciprocal(binding& b)
 {
     const type t = b.take_type({type::f32, type::f64});
-    if (b.has("approx") && t == type::f64 && b.syntax(0).name.empty()) { b.refuse("a register expected"); }
+    if (t == type::f64 && b.has("approx")) {
+        if (!b.has("ftz")) { b.refuse(".ftz expected"); }
+        return bind_unrounded<approximate_reciprocal, 1>(b, t);
+    }
+    b.has("approx");
     bind_rounded<reciprocal, 1>(b, t, float_operation::rcp);
 }
 

@@ -13,6 +13,8 @@ constexpr std::uint64_t quarantine_limit = 256u << 20;
 
 std::uint64_t pages(std::uint64_t size) { return (size + page) / page * page; }
 
+bool counts_for_device(const allocation& a) { return a.kind == memory_kind::device && a.device >= 0; }
+
 }  // namespace
 
 allocation::allocation() = default;
@@ -41,6 +43,7 @@ allocation& address_space::allocate(std::uint64_t size, memory_kind kind, int de
                  (device >= 0 ? ", device " + std::to_string(device) : "") + ")";
     made->written = written_map(size);
     update_devices(*made);
+    if (counts_for_device(*made)) { used_[device] += size; }
     return *(by_begin_[made->begin] = std::move(made));
 }
 
@@ -81,6 +84,7 @@ allocation* address_space::find(std::uint64_t address)
 void address_space::free(allocation& a)
 {
     a.live = false;
+    if (counts_for_device(a)) { used_[a.device] -= a.size; }
     a.shadow.reset();
     quarantine_.push_back(&a);
     quarantined_ += a.size;
@@ -93,15 +97,6 @@ void address_space::free(allocation& a)
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
         oldest.written = written_map();
     }
-}
-
-std::uint64_t address_space::bytes_of_device(int device) const
-{
-    std::uint64_t sum = 0;
-    for (const auto& [begin, a] : by_begin_) {
-        if (a->live && a->device == device && a->kind == memory_kind::device) { sum += a->size; }
-    }
-    return sum;
 }
 
 void address_space::update_devices(allocation& a) const

@@ -97,7 +97,7 @@ class address_space {
     /// Tells the map of memory of the program itself, such as registered host memory.
     allocation& add(void* begin, std::uint64_t size, memory_kind kind, const std::string& what);
     void remove(allocation& a);
-    std::uint64_t bytes_of_device(int device) const;
+    std::uint64_t bytes_of_device(int device) const { return used_[device]; }
     void set_peer(int from, int to, bool enabled);
     bool peer(int from, int to) const { return from == to || (peers_[from] >> to & 1) != 0; }
 
@@ -110,6 +110,7 @@ class address_space {
     std::uint64_t quarantined_ = 0;
     unsigned next_number_ = 1;
     std::uint64_t peers_[64] = {};
+    std::uint64_t used_[64] = {};  ///< bytes by device
 };
 
 /// Fills memory with a pattern that is no sensible number: as f32, f64 and bf16 a NaN, as integers large.

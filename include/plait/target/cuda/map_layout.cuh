@@ -96,9 +96,9 @@ class map_layout {
         const pass_result& result = pass_.results[static_cast<std::size_t>(r)];
         const host::channel& ch = channels_[pass_.operands.size() + static_cast<std::size_t>(r)];
         const int to = result.to == destination::root ? result.root : args_.rank();
-        if (to_all && one_shot_) {
+        if (to_all && one_shot_) {  // to this rank alone
             memory_channel c = memory(ch, to, false);
-            c.table = reinterpret_cast<std::byte* const*>(b_.memory.table(std::span<std::byte* const>(&c.base, 1)));
+            if (c.pieces == 0) { c.table = reinterpret_cast<std::byte* const*>(b_.memory.table(std::span<std::byte* const>(&c.base, 1))); }
             c.offset = 0;
             return c;
         }
@@ -152,6 +152,7 @@ class map_layout {
             space_.count[0] = part.count;
             space_.flat = true;
             most_elements_ = one_shot_ ? count : slice_of(count, 0, args_.ranks()).count;
+            if (n.dims == 1 && is_named(n.shape[0])) { find_tensors(n.shape[0]); }
             return;
         }
         const node& n = b_.node_at(pass_.space);
@@ -222,7 +223,7 @@ class map_layout {
     {
         const int step = warp_size * facts_.group;
         const std::int64_t warps = std::int64_t{b_.multiprocessors} * 8 * block_warps;
-        const auto groups = static_cast<int>(std::clamp<std::int64_t>(walk_.count / (step * warps), 1, 8));
+        const auto groups = static_cast<int>(std::clamp<std::int64_t>(most_elements_ / (step * warps), 1, 8));
         walk_.tile = facts_.has_sums ? sum_tile : step * groups;
         walk_.vectors = can_use_vectors();
         const bool is_one = parts_ == 1 && space_.tensors == 0;

@@ -3,6 +3,9 @@
 
 #include <plait/target/cuda/inputs.cuh>
 
+#include <limits>
+#include <type_traits>
+
 namespace plait::cuda {
 
 /// The value as an element in memory.
@@ -63,6 +66,20 @@ struct memory_output {
     }
 };
 
+namespace detail {
+/// The host's identity of an operator, as a total.
+template <reduction R, class Element, class Total>
+constexpr Total identity_of()
+{
+    using limits = std::numeric_limits<Element>;
+    if constexpr (R == reduction::product) { return Total{1}; }
+    else if constexpr (R == reduction::min) { return limits::has_infinity ? limits::infinity() : limits::max(); }
+    else if constexpr (R == reduction::max) { return limits::has_infinity ? -limits::infinity() : limits::lowest(); }
+    else if constexpr (std::is_floating_point_v<Total>) { return -0.0; }
+    else { return 0; }
+}
+}  // namespace detail
+
 /// Value `V`, added up over the space, or per tensor; the result has dtype D. Sums are taken in f64 or 64-bit integers.
 template <int V, dtype D, reduction R>
 struct sum_output {
@@ -75,6 +92,9 @@ struct sum_output {
     using element = std::conditional_t<D == dtype::f16 || D == dtype::bf16, float, element_t<D>>;
     using total = std::conditional_t<std::is_integral_v<element>, std::int64_t, double>;
     using channel = no_channel;
+
+    /// What combining changes no bit with.
+    static constexpr total identity = plait::cuda::detail::identity_of<over, element, total>();
 };
 
 }  // namespace plait::cuda

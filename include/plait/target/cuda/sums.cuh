@@ -3,8 +3,6 @@
 
 #include <plait/target/cuda/outputs.cuh>
 
-#include <limits>
-
 namespace plait::cuda {
 
 /// Tiles [first, last) of one part of the space, or of one tensor in it, and where its sum goes.
@@ -34,24 +32,11 @@ struct sum_state {
     Total value;
 };
 
-/// Combining with it changes no bit.
 template <class Out>
 __device__ typename Out::total sum_identity()
 {
-    using total = typename Out::total;
-    using element = typename Out::element;
-    if constexpr (Out::over == reduction::product) { return total{1}; }
-    else if constexpr (Out::over == reduction::min) {
-        if constexpr (std::is_floating_point_v<total>) { return std::numeric_limits<total>::infinity(); }
-        else { return static_cast<total>(std::numeric_limits<element>::max()); }
-    } else if constexpr (Out::over == reduction::max) {
-        if constexpr (std::is_floating_point_v<total>) { return -std::numeric_limits<total>::infinity(); }
-        else { return static_cast<total>(std::numeric_limits<element>::lowest()); }
-    } else if constexpr (std::is_floating_point_v<total>) {
-        return static_cast<total>(-0.0);
-    } else {
-        return total{};
-    }
+    constexpr typename Out::total value = Out::identity;
+    return value;
 }
 template <class Out, class T>
 __device__ void add_to_sum(typename Out::total& sum, T x)
