@@ -8,6 +8,9 @@
 namespace emulator {
 namespace {
 
+/// An operation's own accesses are in order: it may write what it has read.
+bool comes_after(const operation& o, const stamp& s) { return s.block == o.record || o.begin_clock->knows(s); }
+
 void report_range(const operation& o, const allocation& a, const stamp& other, bool store, bool other_is_store,
                   const instruction* where)
 {
@@ -21,7 +24,7 @@ bool check_cell(const operation& o, const allocation& a, const cell& at, bool st
 {
     if (at.last != 0) {
         const store_record& s = store_at(at.last);
-        if (!o.begin_clock->knows(s.by)) {
+        if (!comes_after(o, s.by)) {
             report_range(o, a, s.by, store, true, s.where);
             return false;
         }
@@ -31,7 +34,7 @@ bool check_cell(const operation& o, const allocation& a, const cell& at, bool st
         const stamp by{
             reader.block, reader.epoch,
             static_cast<std::uint16_t>(reader.warp * n_lanes + static_cast<unsigned>(std::countr_zero(reader.lanes)))};
-        if (!o.begin_clock->knows(by)) {
+        if (!comes_after(o, by)) {
             report_range(o, a, by, store, false, reader.where);
             return false;
         }
@@ -42,12 +45,12 @@ bool check_cell(const operation& o, const allocation& a, const cell& at, bool st
 bool check_page(const operation& o, const allocation& a, shadow_memory& s, std::uint64_t page, std::uint64_t begin,
                 std::uint64_t end, bool store)
 {
-    if (const std::uint32_t writer = s.writer_of_page(page); writer != 0 && !o.begin_clock->knows({writer, 1, 0})) {
+    if (const std::uint32_t writer = s.writer_of_page(page); writer != 0 && !comes_after(o, {writer, 1, 0})) {
         report_range(o, a, {writer, 1, 0}, store, true, nullptr);
         return false;
     }
     for (const std::uint32_t reader : s.readers_of_page(page)) {
-        if (store && !o.begin_clock->knows({reader, 1, 0})) {
+        if (store && !comes_after(o, {reader, 1, 0})) {
             report_range(o, a, {reader, 1, 0}, store, false, nullptr);
             return false;
         }
@@ -81,7 +84,7 @@ void order_range(operation& o, allocation& a, std::uint64_t offset, std::uint64_
         clean = clean && check_page(o, a, s, page, begin, end, store);
         if (!store) {
             auto& readers = s.readers_of_page(page);
-            std::erase_if(readers, [&](std::uint32_t r) { return o.begin_clock->knows({r, 1, 0}); });
+            std::erase_if(readers, [&](std::uint32_t r) { return comes_after(o, {r, 1, 0}); });
             readers.push_back(o.record);
             continue;
         }

@@ -36,6 +36,10 @@ const char* verb(access_kind k)
     if (near == nullptr || address - near->begin > near->size + (1u << 20)) {
         fail(c, i, lane, rule::bounds, illegal_address, what + ": no memory that a kernel may use is there");
     }
+    if (const allocation* real = near->alias_of; real != nullptr && !real->live && near->holds(address, bytes)) {
+        fail(c, i, lane, rule::use_after_free, illegal_address,
+             what + ": in " + near->name + ", whose memory, " + real->name + ", was freed");
+    }
     if (!near->live && near->holds(address, 1)) {
         fail(c, i, lane, rule::use_after_free, illegal_address, what + ": in " + near->name + ", which was freed");
     }
@@ -50,7 +54,8 @@ const char* verb(access_kind k)
 
 bool usable(const context& c, const allocation& a, std::uint64_t address, unsigned bytes)
 {
-    return a.holds(address, bytes) && a.live && (a.devices >> c.k->device & 1) != 0;
+    return a.holds(address, bytes) && a.live && (a.devices >> c.k->device & 1) != 0 &&
+           (a.alias_of == nullptr || a.alias_of->live);
 }
 
 place locate_global(context& c, const instruction& i, unsigned lane, std::uint64_t address, unsigned bytes,
@@ -65,6 +70,10 @@ place locate_global(context& c, const instruction& i, unsigned lane, std::uint64
     }
     if (kind != access_kind::load && (a->kind == memory_kind::constant || a->kind == memory_kind::parameters)) {
         fail(c, i, lane, rule::bounds, illegal_address, "a store to " + a->name + ", which kernels may only read");
+    }
+    if (a->alias_of != nullptr) {
+        const std::uint64_t offset = a->alias_offset + (address - a->begin);
+        return {reinterpret_cast<std::uint8_t*>(a->alias_of->begin + offset), space::global, offset, a->alias_of};
     }
     return {reinterpret_cast<std::uint8_t*>(address), space::global, address - a->begin, a};
 }

@@ -59,6 +59,23 @@ allocation& address_space::add(void* begin, std::uint64_t size, memory_kind kind
     return *(place = std::move(made));
 }
 
+allocation& address_space::add_alias(std::uint64_t begin, std::uint64_t size, allocation& of, std::uint64_t offset,
+                                     std::uint64_t devices, const std::string& what)
+{
+    allocation& made = add(reinterpret_cast<void*>(begin), size, memory_kind::alias, what);
+    made.alias_of = &of;
+    made.alias_offset = offset;
+    made.devices = devices;
+    return made;
+}
+
+std::uint64_t address_space::real_address(std::uint64_t address)
+{
+    const allocation* a = find_live(address);
+    return a != nullptr && a->alias_of != nullptr ? a->alias_of->begin + a->alias_offset + (address - a->begin)
+                                                  : address;
+}
+
 void address_space::remove(allocation& a)
 {
     a.live = false;

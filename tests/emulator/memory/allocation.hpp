@@ -59,7 +59,7 @@ class written_map {
     std::uint64_t size_ = 0;
 };
 
-enum class memory_kind : std::uint8_t { device, host, managed, variable, constant, parameters };
+enum class memory_kind : std::uint8_t { device, host, managed, variable, constant, parameters, alias };
 
 struct allocation {
     std::uint64_t begin = 0;
@@ -69,6 +69,8 @@ struct allocation {
     int device = -1;  ///< -1: of the host
     bool live = true;
     std::uint64_t devices = ~0ull;  ///< bit d: device d may access it
+    allocation* alias_of = nullptr;  ///< its bytes are this one's: memory seen at a second address
+    std::uint64_t alias_offset = 0;
     written_map written;
     std::unique_ptr<shadow_memory> shadow;  ///< what the race checker knows of it
 
@@ -97,6 +99,11 @@ class address_space {
     /// Tells the map of memory of the program itself, such as registered host memory.
     allocation& add(void* begin, std::uint64_t size, memory_kind kind, const std::string& what);
     void remove(allocation& a);
+    /// Makes `size` bytes of `of`, from `offset` on, seen at a second address, by the devices of the mask.
+    allocation& add_alias(std::uint64_t begin, std::uint64_t size, allocation& of, std::uint64_t offset,
+                          std::uint64_t devices, const std::string& what);
+    /// Where the bytes at an address of an alias really are; any other address as it is.
+    std::uint64_t real_address(std::uint64_t address);
     std::uint64_t bytes_of_device(int device) const { return used_[device]; }
     void set_peer(int from, int to, bool enabled);
     bool peer(int from, int to) const { return from == to || (peers_[from] >> to & 1) != 0; }

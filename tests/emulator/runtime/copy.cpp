@@ -68,6 +68,8 @@ cudaError_t copy(const rectangle& given, cudaStream_t handle, bool wait, const c
     rectangle r = given;
     if (r.width == 0 || r.height == 0) { return cudaSuccess; }
     if (r.to == nullptr || r.from == nullptr) { return cudaErrorInvalidValue; }
+    r.to = reinterpret_cast<std::uint8_t*>(memory().real_address(reinterpret_cast<std::uint64_t>(r.to)));
+    r.from = reinterpret_cast<const std::uint8_t*>(memory().real_address(reinterpret_cast<std::uint64_t>(r.from)));
     const std::size_t to_size = (r.height - 1) * r.to_pitch + r.width;
     const std::size_t from_size = (r.height - 1) * r.from_pitch + r.width;
     if (!valid_range(r.to, to_size) || !valid_range(r.from, from_size)) { return cudaErrorInvalidValue; }

@@ -33,6 +33,7 @@ runtime_state& state()
             made->devices[d].legacy = std::move(legacy);
         }
         the_engine().on_kernel_end = kernel_ended;
+        the_engine().on_failure = [](operation& o) { device_at(o.device).sticky = o.error; };
         return made;
     }();
     return *s;

@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <set>
+#include <filesystem>
 #include <thread>
 
 namespace emulator {
@@ -22,13 +22,20 @@ namespace {
 
 std::atomic<int> wanting{0};
 std::uint64_t now = 1'000'000;
-std::set<std::thread::id> host_threads;
 std::atomic<std::int64_t> last_entry{0};
 
 std::int64_t milliseconds()
 {
     return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
         .count();
+}
+
+/// Whether other threads of the program could launch or abort something.
+bool has_other_threads()
+{
+    std::error_code ignored;
+    const std::filesystem::directory_iterator tasks("/proc/self/task", ignored);
+    return std::distance(begin(tasks), end(tasks)) > 1;
 }
 
 }  // namespace
@@ -59,7 +66,6 @@ void engine::enter()
     ++wanting;
     mutex_.lock();
     --wanting;
-    host_threads.insert(std::this_thread::get_id());
     last_entry = milliseconds();
 }
 
@@ -84,7 +90,8 @@ void engine::run_until(const std::function<bool()>& condition)
 {
     while (!condition()) {
         const bool moved = step();
-        if (wanting > 0 || (!moved && host_threads.size() > 1)) {
+        const bool others = !moved && has_other_threads();
+        if (wanting > 0 || others) {
             // Other host threads may launch what this one waits for.
             mutex_.unlock();
             std::this_thread::yield();
@@ -98,7 +105,7 @@ void engine::run_until(const std::function<bool()>& condition)
                 mutex_.lock();
                 continue;
             }
-            if (host_threads.size() > 1 && milliseconds() - last_entry < 2000) { continue; }
+            if ((others || has_other_threads()) && milliseconds() - last_entry < settings().patience) { continue; }
             end_deadlock();
         }
     }
@@ -141,10 +148,11 @@ bool engine::start_ready()
             if (o->kernel->n_blocks() == 0) { finish(o); }
             ++k;
         } else {
-            if (o->action) { o->action(*o); }
+            const auto action = std::move(o->action);  // it may complete its own operation
+            if (action) { action(*o); }
             if (o->detached) {
                 ++detached_;
-            } else {
+            } else if (!o->waits_for && !o->done) {
                 finish(o);
             }
             k = 0;
@@ -167,14 +175,19 @@ void engine::finish(const std::shared_ptr<operation>& o)
     o->finished_at = now;
     order_end(*o);
     o->after.clear();
+    o->behind.reset();
     std::erase(pending_, o);
     if (o->kernel) {
         std::erase(running_, o);
         o->error = o->kernel->error;
         if (on_kernel_end) { on_kernel_end(*o); }
         o->kernel.reset();
+    } else if (o->error != 0 && on_failure) {
+        on_failure(*o);
     }
     o->action = nullptr;
+    o->waits_for = nullptr;
+    o->given_up = nullptr;
     note_progress();
 }
 
@@ -318,16 +331,26 @@ bool engine::stuck()
     return true;
 }
 
-// Ends the kernels that can never end by themselves, so that the host's wait returns an error.
+// Ends the work that can never end by itself, so that the host's wait returns an error.
 void engine::end_deadlock()
 {
-    if (running_.empty()) {
+    std::vector<std::shared_ptr<operation>> waiting;
+    for (const auto& o : pending_) {
+        if (o->started && o->waits_for) { waiting.push_back(o); }
+    }
+    if (running_.empty() && waiting.empty()) {
         stop("deadlock: the host waits for work that nothing can start: " +
              (pending_.empty() ? std::string("no work is left") : pending_.front()->what));
     }
-    make_report(rule::deadlock, describe_waits(running_));
+    make_report(rule::deadlock, describe_waits(running_, waiting));
+    constexpr int launch_timeout = 702;  // cudaErrorLaunchTimeout
     const auto ended = running_;
-    for (const auto& o : ended) { fail(*o->kernel, 702); }  // cudaErrorLaunchTimeout
+    for (const auto& o : ended) { fail(*o->kernel, launch_timeout); }
+    for (const auto& o : waiting) {
+        o->error = launch_timeout;
+        if (o->given_up) { o->given_up(); }
+        finish(o);
+    }
     executed_at_progress_ = executed_;
 }
 

@@ -24,7 +24,7 @@ class engine {
     void enqueue(const std::shared_ptr<operation>& o);
     /// Advances until the condition holds. Must be called with the lock held exactly once.
     void run_until(const std::function<bool()>& condition);
-    /// Ends an operation whose action went on in another thread. Must be called with the lock held.
+    /// Ends an operation whose action went on in another thread or waits for others. Must be called with the lock held.
     void complete(const operation& o);
     /// A little progress, as a query makes it.
     void advance(unsigned steps);
@@ -34,6 +34,8 @@ class engine {
     std::uint64_t executed() const { return executed_; }
     /// Called with each kernel's operation when it has ended.
     std::function<void(operation&)> on_kernel_end;
+    /// Called with each other operation that ends with an error.
+    std::function<void(operation&)> on_failure;
 
   private:
     bool step();
@@ -70,7 +72,8 @@ class entry {
     entry(const entry&) = delete;
 };
 
-/// Text for a report: which threads of the kernels in flight wait where.
-std::string describe_waits(const std::vector<std::shared_ptr<operation>>& running);
+/// Text for a report: which threads of the kernels in flight wait where, and which other operations for whom.
+std::string describe_waits(const std::vector<std::shared_ptr<operation>>& kernels,
+                           const std::vector<std::shared_ptr<operation>>& others);
 
 }  // namespace emulator

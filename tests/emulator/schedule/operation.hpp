@@ -21,6 +21,10 @@ struct operation {
     bool started = false;
     bool done = false;
     bool detached = false;  ///< its action goes on in another thread, which calls engine::complete
+    /// Set by an action that has to wait for other operations, which call engine::complete: says for whom.
+    std::function<std::string()> waits_for;
+    std::function<void()> given_up;  ///< called before such a wait that has no end is ended with an error
+    std::shared_ptr<operation> behind;  ///< begins later than this one, but knows nothing of what it did
     int error = 0;
     std::uint32_t timeline = 0;  ///< operations of one timeline are in order: a stream, or a graph's node
     std::uint32_t sequence = 0;
@@ -31,6 +35,7 @@ struct operation {
 
     bool ready() const
     {
+        if (behind && !behind->done) { return false; }
         for (const auto& o : after) {
             if (!o->done) { return false; }
         }

@@ -23,6 +23,7 @@ settings_type from_environment()
     s.print_reports = number("EMULATOR_PRINT", 1) != 0;
     s.fail_on_reports = number("EMULATOR_FAIL", 1) != 0;
     s.stuck_after = number("EMULATOR_STUCK_AFTER", s.stuck_after);
+    s.patience = static_cast<std::int64_t>(number("EMULATOR_PATIENCE", 2000));
     s.device.devices = static_cast<int>(number("EMULATOR_DEVICES", 4));
     s.device.multiprocessors = static_cast<int>(number("EMULATOR_MULTIPROCESSORS", 4));
     s.device.threads_per_multiprocessor = static_cast<int>(number("EMULATOR_THREADS_PER_MULTIPROCESSOR", 2048));

@@ -27,6 +27,7 @@ struct settings_type {
     bool print_reports = true;
     bool fail_on_reports = true;            ///< reports that nobody read make the program's exit status 86
     std::uint64_t stuck_after = 300'000;  ///< warp instructions without a change, of warps that only load, that mean deadlock
+    std::int64_t patience = 2000;  ///< milliseconds without a call of any host thread before a deadlock is believed
     device_model device;
 };
 

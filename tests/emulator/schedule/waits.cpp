@@ -52,10 +52,12 @@ void describe(const launch& k, std::string& text)
 
 }  // namespace
 
-std::string describe_waits(const std::vector<std::shared_ptr<operation>>& running)
+std::string describe_waits(const std::vector<std::shared_ptr<operation>>& kernels,
+                           const std::vector<std::shared_ptr<operation>>& others)
 {
     std::string text = "no thread can ever go on";
-    for (const auto& o : running) {
+    for (const auto& o : others) { text += "\n  " + o->what + " waits for " + o->waits_for(); }
+    for (const auto& o : kernels) {
         text += "\n  kernel " + o->kernel->kernel->name + " on device " + std::to_string(o->kernel->device) + ":";
         describe(*o->kernel, text);
     }
