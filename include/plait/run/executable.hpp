@@ -1,8 +1,17 @@
 // A program ready to run on a communicator.
 #pragma once
 
+#include <plait/core/dtype.hpp>
+#include <plait/core/error.hpp>
+#include <plait/fabric/communicator.hpp>
+#include <plait/fabric/link.hpp>
 #include <plait/fabric/symmetric_buffer.hpp>
 #include <plait/fabric/thrown.hpp>
+#include <plait/graph/node.hpp>
+#include <plait/graph/program.hpp>
+#include <plait/lang/expression.hpp>
+#include <plait/plan/lowered.hpp>
+#include <plait/plan/plan.hpp>
 #include <plait/run/agreement.hpp>
 #include <plait/run/bind.hpp>
 #include <plait/run/checked_program.hpp>
@@ -10,13 +19,19 @@
 #include <plait/run/staging.hpp>
 #include <plait/target/host/all_to_all_pass.hpp>
 #include <plait/target/host/map_pass.hpp>
+#include <plait/target/host/pass_context.hpp>
 #include <plait/target/host/reduce_pass.hpp>
+#include <plait/target/host/space.hpp>
 
 #include <array>
 #include <chrono>
+#include <concepts>
+#include <cstddef>
 #include <exception>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace plait {
@@ -57,6 +72,7 @@ class executable {
         const std::array<binding, sizeof...(Bindings) + 1> all{bindings..., binding{}};
         run(std::span(all).first(sizeof...(Bindings)));
     }
+    /// The same with bindings that are known at run time only.
     void run(std::span<const binding> bindings)
     {
         std::string problem;
@@ -67,16 +83,19 @@ class executable {
             problem = detail::text_of_current_exception();
         }
         if (changed && problem.empty()) { staging_.remember(); }
-        if (agreement_.reach(problem, changed, pipelines_.chunks(), at_start_.c_str())) { prepared_ = false; }
+        // Before the others learn that this rank takes part: from then on they may touch each other's buffers.
         if constexpr (requires { comm_.enter_run(); }) { comm_.enter_run(); }
+        bool underway = false;
         try {
+            if (agreement_.reach(problem, changed, pipelines_.chunks(), at_start_.c_str())) { prepared_ = false; }
+            underway = true;
             if (!prepared_) { prepare_workspace(); }
             if (staging_.copy_in()) { meet(at_start_); }  // others read the copies
             run_passes();
             staging_.copy_out();
         } catch (...) {
-            comm_.fail(detail::text_of_current_exception());  // the others must not wait for this rank
-            if constexpr (requires { comm_.leave_run(true); }) { comm_.leave_run(true); }
+            if (underway) { comm_.fail(detail::text_of_current_exception()); }  // the others must not wait for this rank
+            if constexpr (requires { comm_.leave_run(true); }) { comm_.leave_run(underway); }
             throw;
         }
         if constexpr (requires { comm_.leave_run(false); }) { comm_.leave_run(false); }
@@ -92,6 +111,7 @@ class executable {
 
     /// Bytes of workspace that this rank holds.
     [[nodiscard]] std::size_t workspace_bytes() const { return workspace_size_; }
+    /// The lowered program as data: its name, operations and plan.
     [[nodiscard]] const program_image& image() const { return image_; }
 
   private:
