@@ -1,9 +1,16 @@
 // Boxes of values in memory, as contractions read and write them.
 #pragma once
 
+#include <plait/core/dtype.hpp>
+#include <plait/core/slice.hpp>
+#include <plait/graph/node.hpp>
 #include <plait/target/host/gemm.hpp>
 #include <plait/target/host/pass_context.hpp>
+#include <plait/target/host/space.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 namespace plait::host {

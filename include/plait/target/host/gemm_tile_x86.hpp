@@ -12,6 +12,7 @@
 #include <cpuid.h>
 #include <immintrin.h>
 
+#include <cstddef>
 #include <type_traits>
 
 #if defined(__CUDACC__)

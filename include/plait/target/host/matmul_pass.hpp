@@ -1,7 +1,13 @@
 // matmul on the host: one matrix product per index of the leading dimensions, as few as they can be merged into.
 #pragma once
 
+#include <plait/core/dtype.hpp>
+#include <plait/graph/node.hpp>
 #include <plait/target/host/box.hpp>
+#include <plait/target/host/pass_context.hpp>
+
+#include <cstddef>
+#include <cstdint>
 
 namespace plait::host {
 
