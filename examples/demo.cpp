@@ -4,6 +4,7 @@
 #include "support/byte_model.hpp"
 #include "support/compare.hpp"
 #include "support/corpus.hpp"
+#include "support/counted.hpp"
 #include "support/failure.hpp"
 #include "support/main.hpp"
 #include "support/optimizer.hpp"
@@ -197,11 +198,12 @@ void run(const options& chosen)
     shape.context = static_cast<std::size_t>(chosen.context);
     shape.hidden = static_cast<std::size_t>(chosen.hidden);
     const corpus text(text_to_learn(chosen), shape.context);
-    std::printf("%d ranks (threads) learn to predict the next byte of %s, %zu bytes, from the %d before it. Each has a\n"
+    std::printf("%s (%s) %s to predict the next byte of %s, %zu bytes, from the %d before it. Each has a\n"
                 "replica of a network with two hidden layers of %d units, %zu parameters in all, and computes the\n"
                 "gradient of its share of every batch of %d; a plait program then averages the gradients and takes\n"
                 "the %s step. A tenth of the text is held out; by counting pairs of bytes one gets to %.3f nats/byte.\n\n",
-                chosen.ranks, chosen.text ? chosen.text->c_str() : "plait's documentation", text.bytes(), chosen.context,
+                counted(static_cast<std::size_t>(chosen.ranks), "rank").c_str(), chosen.ranks == 1 ? "a thread" : "threads",
+                chosen.ranks == 1 ? "learns" : "learn", chosen.text ? chosen.text->c_str() : "plait's documentation", text.bytes(), chosen.context,
                 chosen.hidden, byte_model<float>(shape).parameter_count(), chosen.batch, name(chosen.optimizer).data(),
                 bigram_loss(text));
     std::fflush(stdout);

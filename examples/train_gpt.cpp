@@ -7,6 +7,7 @@
 #include "gpt/write.hpp"
 #include "support/bigram.hpp"
 #include "support/corpus.hpp"
+#include "support/counted.hpp"
 #include "support/failure.hpp"
 #include "support/main.hpp"
 #include "support/sample.hpp"
@@ -53,13 +54,14 @@ void show_plan(const options& chosen, const checkpoint& state, const demo::corpu
 {
     const training_settings& s = state.settings;
     std::printf(
-        "%d ranks (threads) learn to predict every byte of %s, %zu bytes, from up to %zu before it.\n"
-        "Each has a replica of a transformer of %zu layers, width %zu and %zu heads, %zu parameters in all, and\n"
+        "%s (%s) %s to predict every byte of %s, %zu bytes, from up to %zu before it.\n"
+        "Each has a replica of a transformer of %s, width %zu and %s, %zu parameters in all, and\n"
         "computes the gradient of its share of every batch of %llu windows; plait's %s program (%s) averages\n"
         "the gradients and takes the step. A tenth of the text is held out; there, one gets to %.3f nats/byte by\n"
         "counting bytes, and to %.3f by counting pairs of bytes.\n",
-        chosen.ranks, chosen.data ? chosen.data->c_str() : "plait's documentation", text.bytes(), s.shape.context,
-        s.shape.layers, s.shape.width, s.shape.heads, state.parameters.size(), static_cast<unsigned long long>(s.batch),
+        demo::counted(static_cast<std::size_t>(chosen.ranks), "rank").c_str(), chosen.ranks == 1 ? "a thread" : "threads",
+        chosen.ranks == 1 ? "learns" : "learn", chosen.data ? chosen.data->c_str() : "plait's documentation", text.bytes(), s.shape.context,
+        demo::counted(s.shape.layers, "layer").c_str(), s.shape.width, demo::counted(s.shape.heads, "head").c_str(), state.parameters.size(), static_cast<unsigned long long>(s.batch),
         name(s.optimizer).data(), name(chosen.schedule).data(), unigram_loss(text), demo::bigram_loss(text));
     if (state.step > 0) {
         std::printf("Goes on from %s, after %llu steps.\n", chosen.resume->c_str(),

@@ -1,6 +1,7 @@
 // What generate_pipeline and generate_pipeline_mpi print, and their comparison.
 #pragma once
 
+#include "../support/counted.hpp"
 #include "../support/progress.hpp"
 #include "../support/sample.hpp"
 #include "checkpoint.hpp"
@@ -36,14 +37,19 @@ class generate_report {
           total_(static_cast<int>(chosen.what.batch * chosen.what.length)),
           bar_(stdout, std::max(total_, 1), 5)
     {
+        using demo::counted;
         const model_shape& s = model.settings.shape;
+        const auto groups = static_cast<std::size_t>(chosen.groups);
+        const std::size_t micro_batches = std::min(chosen.how().micro_batches, chosen.what.batch);
         std::printf(
-            "%d pipeline groups of %d ranks (%s) write %zu texts of %zu bytes in %zu micro-batches.\n"
-            "The transformer has %zu layers, width %zu, %zu heads and %zu parameters; the first group\n"
-            "has %zu layers, the last one %zu. Schedule of the programs: %s.\n\n",
-            chosen.groups, chosen.ranks, ranks, chosen.what.batch, chosen.what.length,
-            std::min(chosen.how().micro_batches, chosen.what.batch), s.layers, s.width, s.heads,
-            model.parameters.size(), count(0), count(chosen.groups - 1), name(chosen.schedule).data());
+            "%s of %s (%s) %s %s of %s in %s.\n"
+            "The transformer has %s, width %zu, %s and %zu parameters; the first group has %s,\n"
+            "the last one %zu. Schedule of the programs: %s.\n\n",
+            counted(groups, "pipeline group").c_str(), counted(static_cast<std::size_t>(chosen.ranks), "rank").c_str(), ranks,
+            groups == 1 ? "writes" : "write", counted(chosen.what.batch, "text").c_str(),
+            counted(chosen.what.length, "byte").c_str(), counted(micro_batches, "micro-batch", "micro-batches").c_str(),
+            counted(s.layers, "layer").c_str(), s.width, counted(s.heads, "head").c_str(), model.parameters.size(),
+            counted(count(0), "layer").c_str(), count(chosen.groups - 1), name(chosen.schedule).data());
         std::fflush(stdout);
     }
 

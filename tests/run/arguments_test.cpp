@@ -6,10 +6,17 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <mutex>
+#include <span>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -332,6 +339,76 @@ TEST_CASE("scattered tensors and partitions")
             run(g = b.gradient, p = b.parameters, m = b.state, lr = 1.0F, N = pl::partition{counts});
         },
         "dimension \"N\" has a partition with a count of -1");
+}
+
+/// A communicator whose rank 1 is ahead of the others after every exchange.
+class uneven {
+  public:
+    explicit uneven(pl::thread_communicator& comm) : comm_(comm) {}
+    [[nodiscard]] int rank() const { return comm_.rank(); }
+    [[nodiscard]] int size() const { return comm_.size(); }
+    [[nodiscard]] bool shares(int r) const { return comm_.shares(r); }
+    void barrier(const char* where) { comm_.barrier(where); }
+    template <class Ready>
+    void wait(Ready ready, const char* where)
+    {
+        comm_.wait(ready, where);
+    }
+    auto exchange(const void* record, std::size_t bytes, const char* where)
+    {
+        const auto all = comm_.exchange(record, bytes, where);
+        if (rank() != 1) { std::this_thread::sleep_for(std::chrono::milliseconds(100)); }
+        return all;
+    }
+    [[nodiscard]] auto handle_of(const void* at, std::size_t bytes) const { return comm_.handle_of(at, bytes); }
+    [[nodiscard]] void* resolve(int r, pl::buffer_handle h) const { return comm_.resolve(r, h); }
+    void* allocate(std::size_t bytes) { return comm_.allocate(bytes); }
+    void deallocate(void* at, std::size_t bytes) noexcept { comm_.deallocate(at, bytes); }
+    void fail(std::string_view what) { comm_.fail(what); }
+    void enter_run() noexcept { comm_.enter_run(); }
+    void leave_run(bool failed) noexcept { comm_.leave_run(failed); }
+
+  private:
+    pl::thread_communicator& comm_;
+};
+
+/// Writes over a rank's buffers when their scope is left, as whatever gets their memory next would.
+struct overwritten_at_the_end {
+    std::span<float> buffer;
+    ~overwritten_at_the_end() { std::ranges::fill(buffer, -1.0F); }
+};
+
+TEST_CASE("a rank that throws in a run keeps its buffers until its peers have left the run")
+{
+    // Rank 1 finds its bad index while the others have not even begun; then they read its gradient and write its sums.
+    constexpr auto table = pl::tensor<"table", float>(pl::local, 10_c, 4_c);
+    constexpr auto index = pl::tensor<"index", std::int32_t>(pl::local);
+    constexpr auto row = pl::tensor<"row", float>(pl::local, 4_c);
+    constexpr auto reads = pl::program<"reads">(pl::update(row, pl::embedding(table, index)),
+                                                pl::update(p, pl::all_reduce(pl::sum, g)));
+    std::array<std::vector<float>, ranks> gradients;
+    std::array<std::vector<float>, ranks> sums;
+    gradients.fill(std::vector<float>(n, 1.0F));
+    sums.fill(std::vector<float>(n, 0.0F));
+    const auto one_throws = [&] {
+        pl::threads::run(ranks, [&](pl::thread_communicator& comm) {
+            const auto r = static_cast<std::size_t>(comm.rank());
+            const std::vector<float> embedded(40, 1.0F);
+            const std::vector<std::int32_t> which(1, comm.rank() == 1 ? 10 : 0);
+            std::vector<float> out(4);
+            std::vector<float> nothing;
+            const overwritten_at_the_end gradient{comm.rank() == 1 ? gradients[r] : nothing};
+            const overwritten_at_the_end sum{comm.rank() == 1 ? sums[r] : nothing};
+            uneven ranks_apart(comm);
+            pl::executable run{reads, ranks_apart};
+            run(table = embedded, index = which, row = out, g = gradients[r], p = sums[r]);
+        });
+    };
+    CHECK_THROWS_WITH_AS(one_throws(), doctest::Contains("embedding: an index is 10"), pl::error);
+    for (std::size_t r : {0, 2}) {  // nobody has read what was written over
+        CHECK(std::ranges::count(sums[r], 0.0F) + std::ranges::count(sums[r], 3.0F) == n);
+    }
+    CHECK(sums[1] == std::vector<float>(n, -1.0F));  // and nobody has written there since
 }
 
 TEST_CASE("what is bound may change from run to run")

@@ -5,6 +5,8 @@
 #include <plait/lang/linear.hpp>
 #include <plait/schedule/schedule.hpp>
 
+#include <cstdint>
+
 namespace plait::blocks {
 
 using namespace literals;
@@ -15,13 +17,14 @@ inline constexpr auto S = dim<"S">;
 inline constexpr auto H = dim<"H">;
 inline constexpr auto K = dim<"K">;
 
-/// residual + dropout(x + bias), on x[B, S, H]. The masks depend on `seed` and the global index alone.
+/// residual + dropout(x + bias), on x[B, S, H], with bias[H] and residual[B, S, H]. The masks depend on `seed` and the global index alone.
 template <class T>
 struct epilogue {
     static constexpr auto bias = tensor<"bias", T>(replicated, H);
     static constexpr auto residual = tensor<"residual", T>(replicated, B, S, H);
     static constexpr auto p = scalar<"p", float>;  ///< the probability of a zero
-    static constexpr auto seed = scalar<"seed", std::int64_t>;
+    static constexpr auto seed = scalar<"seed", std::int64_t>;  ///< of the masks: another one in every step
+    /// The expression for x[B, S, H].
     template <expression X>
     static constexpr auto of(X x)
     {
@@ -66,8 +69,11 @@ struct mlp {
     static constexpr auto inner = gelu(label<"mm1">(matmul(x, w1)) + b1);
     static constexpr auto total = label<"sum">(all_reduce(sum, label<"mm">(matmul(inner, w2))));
 
+    /// MM, C, MM, AR, C: matmul, gelu, matmul, all_reduce, one kernel.
     static constexpr auto unscheduled = program<"mlp">(update(y, tail::of(total)));
+    /// MM, C, MM, RS, C, AG: the last kernel works on slices.
     static constexpr auto sliced = unscheduled | split<"sum", Axis> | reorder<"sum">;
+    /// MM, C, MM, fuse(RS-C-AG).
     static constexpr auto fused = sliced | fuse;
     /// overlap(MM, fuse(RS-C-AG)) of the second product.
     static constexpr auto overlapped = fused | overlap<"mm", "sum">;

@@ -3,6 +3,8 @@
 
 #include <plait/blocks/model_parallel.hpp>
 
+#include <cstdint>
+
 namespace plait::blocks {
 
 /// The MLP with its layer_norm, on slices of the sequence (Korthikanti et al. 2022, arXiv 2205.05198):

@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <concepts>
+#include <cstddef>
 #include <initializer_list>
 #include <stdexcept>
 #include <string>

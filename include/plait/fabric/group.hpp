@@ -42,6 +42,7 @@ class thread_group {
     {
     }
 
+    /// The number of ranks.
     int size() const noexcept { return meeting_.size(); }
 
     /// The communicator of one rank. Throws plait::error if there is no such rank or the group has failed before.
@@ -50,6 +51,7 @@ class thread_group {
     /// Marks the group failed on behalf of a rank, for instance of one whose thread ended early.
     void fail(int rank, std::string_view what) { meeting_.fail(rank, what); }
 
+    /// Whether some rank has failed; it stays so.
     bool failed() const noexcept { return meeting_.failed(); }
 
     /// The first rank that failed, and "rank R failed: what". @pre failed()
@@ -109,6 +111,7 @@ class thread_communicator {
     thread_communicator(const thread_communicator&) = delete;
     thread_communicator& operator=(const thread_communicator&) = delete;
 
+    /// This rank, in [0, size), and the number of ranks.
     int rank() const noexcept { return rank_; }
     int size() const noexcept { return group_.size(); }
 
@@ -125,8 +128,9 @@ class thread_communicator {
     /// Ranks that are threads touch each other's memory.
     bool shares(int /*rank*/) const noexcept { return true; }
 
-    /// A rank is about to touch its peers' buffers, or has done so. One that fails stays until all others have left: they
-    /// may still be at work on its buffers, which its exception is about to take away.
+    /// A rank is about to meet its peers for a run, in which they touch each other's buffers, or has left it. One that fails
+    /// stays until all others have left: they may still be at work on its buffers, which its exception is about to take
+    /// away. Throws nothing; waits no longer than the deadline.
     void enter_run() noexcept { group_.running_.fetch_add(1); }
     void leave_run(bool failed) noexcept
     {
@@ -164,10 +168,12 @@ class thread_communicator {
         return view;
     }
 
+    /// Names a buffer to other ranks; any one, as they are threads.
     buffer_handle handle_of(const void* p, std::size_t /*bytes*/) const noexcept
     {
         return {0, reinterpret_cast<std::uintptr_t>(p)};
     }
+    /// Where the buffer is that a rank has named.
     void* resolve(int /*rank*/, buffer_handle h) const noexcept
     {
         return reinterpret_cast<void*>(static_cast<std::uintptr_t>(h.offset));
@@ -175,6 +181,7 @@ class thread_communicator {
 
     /// Memory of this process, aligned to 64 bytes. Never waits. Throws std::bad_alloc.
     void* allocate(std::size_t bytes) { return ::operator new(bytes, thread_group::alignment); }
+    /// Frees what `allocate` gave. While this rank unwinds the memory stays, as peers may still be reading.
     void deallocate(void* p, std::size_t /*bytes*/) noexcept { group_.release(p); }
 
     /// `n` zeroed values that peers can touch; see symmetric_buffer.
@@ -187,6 +194,7 @@ class thread_communicator {
     /// Marks the group failed: all ranks throw from their current or next wait. Only the group's first failure counts.
     void fail(std::string_view what) { group_.fail(rank_, what); }
 
+    /// The longest wait of this rank; 0 is no limit.
     std::chrono::nanoseconds deadline() const noexcept { return group_.meeting_.deadline(rank_); }
     /// The longest wait of this rank from now on; 0 is no limit.
     void set_deadline(std::chrono::nanoseconds limit) noexcept { group_.meeting_.set_deadline(rank_, limit); }

@@ -11,9 +11,10 @@ namespace plait {
 
 /// A link's latency and bandwidth. The default is the memory itself: nothing is delayed.
 struct link {
-    std::chrono::nanoseconds latency{0};
-    double bytes_per_second = std::numeric_limits<double>::infinity();
+    std::chrono::nanoseconds latency{0};  ///< from the end of sending to the arrival
+    double bytes_per_second = std::numeric_limits<double>::infinity();  ///< of each rank, in and out together
 
+    /// Whether anything is delayed.
     [[nodiscard]] bool is_simulated() const
     {
         return latency.count() != 0 || bytes_per_second < std::numeric_limits<double>::infinity();
@@ -26,6 +27,7 @@ class link_end {
   public:
     using time = std::chrono::steady_clock::time_point;
 
+    /// An end of such a link, over which nothing has gone.
     explicit link_end(const link& l = {}) : link_(l) {}
 
     /// Takes on a transfer that can start at `from`; returns when it has arrived.
@@ -52,6 +54,7 @@ class link_end {
         if (link_.is_simulated()) { std::this_thread::sleep_until(free_ + link_.latency); }
     }
 
+    /// Whether anything is delayed.
     [[nodiscard]] bool is_simulated() const { return link_.is_simulated(); }
     /// Bytes of other ranks' memory that this rank has read or written in programs.
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }

@@ -28,7 +28,7 @@ struct mpi_options {
     /// Ranks with one number are treated as sharing a host, if MPI says that they can share memory; negative: as MPI
     /// says. To try out on one host how a program does on several.
     int host = -1;
-    std::chrono::nanoseconds deadline = default_deadline;
+    std::chrono::nanoseconds deadline = default_deadline;  ///< the longest wait of a rank; 0 is no limit
     std::size_t longest_message = std::size_t{1} << 30;  ///< what travels in one piece
 };
 
@@ -73,6 +73,7 @@ class mpi_communicator {
         }
     }
 
+    /// This rank, in [0, size), and the number of ranks.
     int rank() const noexcept { return group_.place.rank; }
     int size() const noexcept { return group_.place.size; }
 
@@ -102,6 +103,7 @@ class mpi_communicator {
         const auto [window, offset] = memory_.find_range(p, bytes);
         return {window, offset};
     }
+    /// Whether the ranks of its host can touch a buffer.
     static constexpr bool reachable(buffer_handle h) noexcept { return h.space != 0; }
 
     /// Null if the buffer is not reachable or that rank is on another host; its own buffers a rank always finds.
@@ -131,6 +133,7 @@ class mpi_communicator {
         }
         return memory_.take(*window);
     }
+    /// Gives back what `allocate` gave. Never waits.
     void deallocate(void* p, std::size_t /*bytes*/) noexcept { memory_.give_back(p); }
 
     /// `n` zeroed values that peers of this host can touch; see symmetric_buffer.
@@ -143,6 +146,7 @@ class mpi_communicator {
     /// Marks the group failed: all ranks throw from their current or next wait. Only the group's first failure counts.
     void fail(std::string_view what) { group_.watch.fail(what); }
 
+    /// The longest wait of this rank; 0 is no limit.
     std::chrono::nanoseconds deadline() const noexcept { return group_.watch.deadline; }
     /// The longest wait of this rank from now on; 0 is no limit.
     void set_deadline(std::chrono::nanoseconds limit) noexcept { group_.watch.deadline = limit; }
@@ -171,6 +175,7 @@ class mpi_communicator {
         watch.end(joined({"waited ", limit, " at '", where, "' for ", watch.traffic.underway()}));
     }
 
+    /// The bytes that this rank has begun to send, in all.
     std::uint64_t bytes_sent() const noexcept { return group_.watch.traffic.bytes_sent(); }
 
     /// The end, for who wants to know how it went: the destructor says nothing. Throws plait::error if the group has

@@ -11,6 +11,7 @@
 
 #include <plait/core/error.hpp>
 
+#include <cstddef>
 #include <string_view>
 
 namespace plait::detail {

@@ -1,6 +1,7 @@
 // Where a rank stands among processes: its own MPI communicators, and which ranks share its host.
 #pragma once
 
+#include <plait/core/error.hpp>
 #include <plait/fabric/mpi_api.hpp>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // How ranks of several hosts meet: every rank tells every other, in about log2(size) rounds of messages.
 #pragma once
 
+#include <plait/core/error.hpp>
 #include <plait/fabric/mpi_place.hpp>
 
 #include <algorithm>

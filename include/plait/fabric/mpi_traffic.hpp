@@ -1,6 +1,7 @@
 // Messages that are underway between ranks, by ticket.
 #pragma once
 
+#include <plait/core/error.hpp>
 #include <plait/fabric/mpi_place.hpp>
 
 #include <algorithm>

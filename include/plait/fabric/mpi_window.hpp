@@ -1,6 +1,7 @@
 // One block of memory that the ranks of a host share, with a part for each of them.
 #pragma once
 
+#include <plait/core/error.hpp>
 #include <plait/fabric/mpi_place.hpp>
 
 #include <cstddef>

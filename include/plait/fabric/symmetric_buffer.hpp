@@ -32,6 +32,7 @@ class symmetric_buffer {
         std::uninitialized_value_construct_n(data_, n);
     }
 
+    /// Takes the memory over; the other buffer has none then.
     symmetric_buffer(symmetric_buffer&& other) noexcept
         : comm_(std::exchange(other.comm_, nullptr)),
           data_(std::exchange(other.data_, nullptr)),
@@ -48,11 +49,13 @@ class symmetric_buffer {
         return *this;
     }
 
+    /// Gives the memory back to the communicator. Never waits.
     ~symmetric_buffer()
     {
         if (comm_ != nullptr) { comm_->deallocate(data_, size_ * sizeof(T)); }
     }
 
+    /// A contiguous range of `size()` values.
     T* data() const noexcept { return data_; }
     std::size_t size() const noexcept { return size_; }
     T* begin() const noexcept { return data_; }

@@ -58,7 +58,8 @@ void run_ranks(thread_group& group, F&& f)
 namespace plait::threads {
 
 /// Calls `f(comm)` once per rank, at the same time, with each rank's thread_communicator; rank 0 runs on the calling
-/// thread. Returns when all ranks have. `n` may exceed the number of cores.
+/// thread. Returns when all ranks have. `n` may exceed the number of cores. `deadline` is the longest that a rank waits for
+/// its peers (0: no limit). `simulated` is the link that programs move their data over (see link); the default is memory.
 ///
 /// If a rank throws, the others stop at their current or next wait, and the exception of the rank that failed FIRST is
 /// rethrown here with its type. Throws plait::error "rank R failed: what" if a rank called `fail` without throwing, and

@@ -4,6 +4,8 @@
 #include <plait/graph/rule.hpp>
 #include <plait/graph/value_type.hpp>
 
+#include <cstdint>
+
 namespace plait {
 
 /// Either the type of a result, or the rule that is violated and the operands that violate it.

@@ -3,6 +3,8 @@
 
 #include <plait/graph/print.hpp>
 
+#include <string>
+
 namespace plait {
 
 /// A program, scheduled or not: its graph is in its type. `adam | split<"avg">` gives another one.

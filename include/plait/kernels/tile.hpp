@@ -3,6 +3,10 @@
 
 #include <plait/kernels/ssa.hpp>
 
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
 namespace plait::kernels {
 
 /// How an input is read in a tile: `varies` one element after the other, `uniform` one for the whole run;

@@ -5,9 +5,10 @@
 
 namespace plait {
 
-/// A rank that a collective starts or ends at.
+/// The type of `root`.
 template <int Rank>
 struct root_t {};
+/// The rank, counted from 0, that a collective starts or ends at.
 template <int Rank>
 inline constexpr root_t<Rank> root{};
 

@@ -3,6 +3,9 @@
 
 #include <plait/lang/expression.hpp>
 
+#include <cstdint>
+#include <string_view>
+
 namespace plait::detail {
 
 /// A graph under construction. Gives up, with `overflow` set, when the graph is full.

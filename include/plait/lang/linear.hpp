@@ -5,9 +5,10 @@
 
 namespace plait {
 
-/// Marks an operand of matmul as transposed in its last two dimensions.
+/// The type of what follows.
 template <bool A, bool B>
 struct transposed_t {};
+/// Marks operands of matmul as transposed in their last two dimensions: the first, the second, both.
 inline constexpr transposed_t<true, false> transposed_a{};
 inline constexpr transposed_t<false, true> transposed_b{};
 inline constexpr transposed_t<true, true> transposed_both{};
@@ -21,16 +22,21 @@ constexpr detail::made<op::matmul, reduction::sum, 0, TransposeA, TransposeB, A,
     return {};
 }
 
+/// The type of `stride`.
 template <int Number>
 struct stride_t {};
+/// conv2d computes every `Number`-th row and column alone. 1 or more.
 template <int Number>
 inline constexpr stride_t<Number> stride{};
+/// The type of `padding`.
 template <int Number>
 struct padding_t {};
+/// conv2d takes the image as surrounded by `Number` rows and columns of zeros. 0 or more.
 template <int Number>
 inline constexpr padding_t<Number> padding{};
 
 /// 2-D cross-correlation: x[N, C, H, W], w[K, C, R, S] -> [N, K, (H + 2 padding - R) / stride + 1, likewise].
+/// C, H, W, R and S are numbers; f16 and bf16 accumulate in f32. Slices of N and of K stay.
 template <expression X, expression W, int Stride = 1, int Padding = 0>
 constexpr detail::made<op::conv2d, reduction::sum, 0, Stride, Padding, X, W> conv2d(
     X, W, stride_t<Stride> = {}, padding_t<Padding> = {})

@@ -5,13 +5,14 @@
 
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 namespace plait {
 
 /// A number known at compile time, with the bits of a double. Its dtype follows its partner's in an operation.
 template <std::uint64_t Bits>
 struct constant : operators::expression_base {
-    static constexpr double value = std::bit_cast<double>(Bits);
+    static constexpr double value = std::bit_cast<double>(Bits);  ///< the number
     static constexpr detail::expression_info info = [] {
         detail::expression_info i;
         i.id = detail::mix(hash("constant"), Bits);
@@ -19,7 +20,7 @@ struct constant : operators::expression_base {
         i.type.group = any_group;
         return i;
     }();
-    static constexpr value_type type = info.type;
+    static constexpr value_type type = info.type;  ///< no dimensions, on every group
 };
 
 namespace detail {
@@ -100,7 +101,7 @@ constexpr typename detail::literal<Chars...>::type operator""_c()
 
 }  // namespace literals
 
-/// The number of ranks, as a number.
+/// The type of `world_size`.
 struct world_size_t : operators::expression_base {
     static constexpr detail::expression_info info = [] {
         detail::expression_info i;
@@ -110,8 +111,9 @@ struct world_size_t : operators::expression_base {
         i.type.made_by = op::world_size;
         return i;
     }();
-    static constexpr value_type type = info.type;
+    static constexpr value_type type = info.type;  ///< no dimensions, on every group
 };
+/// The number of ranks of a value's pipeline group, as a number: `all_reduce(sum, g) / world_size`.
 inline constexpr world_size_t world_size{};
 
 }  // namespace plait

@@ -7,6 +7,9 @@
 #include <plait/lang/composite.hpp>
 #include <plait/lang/flatten.hpp>
 
+#include <string_view>
+#include <type_traits>
+
 namespace plait {
 
 namespace detail {

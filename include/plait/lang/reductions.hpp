@@ -5,19 +5,22 @@
 
 namespace plait {
 
-/// A dimension of a value, counted from 0, or from the end with negative numbers.
+/// The type of `axis`.
 template <int Axis>
 struct axis_t {};
+/// A dimension of a value, counted from 0, or from the end with negative numbers.
 template <int Axis>
 inline constexpr axis_t<Axis> axis{};
 
+/// The type of `per_tensor`.
+struct per_tensor_t {};
 /// Reduces every tensor of a scattered or partitioned dimension by itself: a value [N] gives one number per tensor,
 /// which then broadcasts against [N] again.
-struct per_tensor_t {};
 inline constexpr per_tensor_t per_tensor{};
 
-/// Keeps the reduced dimension, with extent 1.
+/// The type of `keep_dims`.
 struct keep_dims_t {};
+/// Keeps the reduced dimension, with extent 1.
 inline constexpr keep_dims_t keep_dims{};
 
 /// A reduction operator: an argument of the collectives, and itself a function:
@@ -29,12 +32,16 @@ inline constexpr keep_dims_t keep_dims{};
 template <reduction R>
 struct reduction_t {
     static constexpr reduction combine = R;
+    /// Of all elements: one number.
     template <expression X>
     constexpr detail::made<op::reduce, R, attributes::all_axes, 0, 0, X> operator()(X) const { return {}; }
+    /// Along one dimension, which the result does not have.
     template <expression X, int Axis>
     constexpr detail::made<op::reduce, R, Axis, 0, 0, X> operator()(X, axis_t<Axis>) const { return {}; }
+    /// Along one dimension, whose extent is then 1.
     template <expression X, int Axis>
     constexpr detail::made<op::reduce, R, Axis, 1, 0, X> operator()(X, axis_t<Axis>, keep_dims_t) const { return {}; }
+    /// Of each tensor of a scattered or partitioned dimension: [N] -> one number per tensor.
     template <expression X>
     constexpr detail::made<op::reduce_per_tensor, R, 0, 0, 0, X> operator()(
         X, per_tensor_t) const
@@ -47,11 +54,14 @@ struct reduction_t {
 template <reduction R, op Elementwise>
 struct selection_t : reduction_t<R> {
     using reduction_t<R>::operator();
+    /// Element by element: the smaller or larger one.
     template <class A, class B>
         requires detail::operands<A, B>
     constexpr detail::elementwise<Elementwise, A, B> operator()(A, B) const { return {}; }
 };
 
+/// The operators. Integers wrap around. Of no elements the sum is 0, the product 1, the mean NaN, min the largest value of
+/// the dtype (infinity) and max the smallest. mean is for floating point alone, and no collective's operator.
 inline constexpr reduction_t<reduction::sum> sum{};
 inline constexpr reduction_t<reduction::product> product{};
 inline constexpr reduction_t<reduction::mean> mean{};

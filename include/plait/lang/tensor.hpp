@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 namespace plait {
 
@@ -13,29 +14,35 @@ struct partition;
 /// A named extent whose number is bound when the program runs: equal names are equal numbers.
 template <fixed_string Name>
 struct dim_t {
-    static constexpr extent value{0, Name.view(), false};
-    static constexpr fixed_string name = Name;
+    static constexpr extent value{0, Name.view(), false};  ///< as part of a shape
+    static constexpr fixed_string name = Name;             ///< how it is bound
     /// Gives the dimension its number for a run, or the counts of the tensors that make it up. See run/binding.hpp.
     template <std::integral I>
     constexpr auto operator=(I number) const;
     constexpr auto operator=(const partition& counts) const;
 };
+/// Declares a dimension: `constexpr auto N = dim<"N">;`.
 template <fixed_string Name>
 inline constexpr dim_t<Name> dim{};
 
-/// The layouts (see layout_kind). `sliced<D>`: rank i holds part i of dimension D.
+/// A layout of a tensor (see layout_kind), as it is declared with.
 template <layout_kind Kind, int SliceDim>
 struct layout_t {};
+/// Every rank has a whole value of its own.
 inline constexpr layout_t<layout_kind::local, -1> local{};
+/// Every rank has the whole value, and all have the same.
 inline constexpr layout_t<layout_kind::replicated, -1> replicated{};
+/// Rank i has part i of dimension `SliceDim`, counted from 0 (which part: slice_of).
 template <int SliceDim = 0>
 inline constexpr layout_t<layout_kind::sliced, SliceDim> sliced{};
 
 /// A pipeline group, counted from 0. Every tensor is on group 0 unless it says otherwise.
 template <int Number, bool Relative = false>
 struct group_t {};
+/// Pipeline group `Number`: where a tensor is, or a send goes.
 template <int Number>
 inline constexpr group_t<Number> group{};
+/// The groups after and before the one that a sent value is on.
 inline constexpr group_t<1, true> next_group{};
 inline constexpr group_t<-1, true> previous_group{};
 
@@ -63,8 +70,9 @@ constexpr bool is_extent(const extent& e) { return !e.name.empty() || e.number >
 /// A tensor of a program: `Name` is how it is bound at run time. See `tensor`.
 template <fixed_string Name, class T, layout_kind Layout, int SliceDim, int Group, class... Dims>
 struct tensor_t : operators::expression_base {
-    using element = T;
-    static constexpr fixed_string name = Name;
+    using element = T;                          ///< of its buffers
+    static constexpr fixed_string name = Name;  ///< how it is bound
+    /// Its dtype, shape, layout and group.
     static constexpr value_type type = [] {
         value_type t;
         t.type = dtype_of<T>;
@@ -144,8 +152,9 @@ template <fixed_string Name, class T>
 struct scalar_t : operators::expression_base {
     static_assert(dtype_of<T> != dtype::none, "plait: scalar<Name, T>: T is none of bool, std::uint8_t, std::int32_t, "
                                               "std::int64_t, f16, bf16, float, double");
-    using element = T;
-    static constexpr fixed_string name = Name;
+    using element = T;                          ///< of its value
+    static constexpr fixed_string name = Name;  ///< how it is bound
+    /// Its dtype; it has no dimensions, and is on every group.
     static constexpr value_type type = [] {
         value_type t;
         t.type = dtype_of<T>;
@@ -164,6 +173,7 @@ struct scalar_t : operators::expression_base {
     /// Gives the scalar its value for a run.
     constexpr auto operator=(T value) const;
 };
+/// Declares a scalar: `constexpr auto lr = scalar<"lr">;`.
 template <fixed_string Name, class T = float>
 inline constexpr scalar_t<Name, T> scalar{};
 

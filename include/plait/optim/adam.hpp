@@ -58,8 +58,11 @@ struct adamw : moments<Gradient, Model, Options> {
     static constexpr auto weight_decay = scalar<"weight_decay", float>;
     static constexpr auto p1 = update(base::p, base::p - base::lr * (base::direction + weight_decay * base::p));
 
+    /// all_reduce, then one kernel.
     static constexpr auto unscheduled = base::template make_program<"adamw">(p1, base::m1, base::v1);
+    /// reduce_scatter, kernel on slices, all_gather.
     static constexpr auto sliced = base::template sliced<"m", "v">(unscheduled);
+    /// The same in one kernel.
     static constexpr auto fused = sliced | fuse;
 };
 

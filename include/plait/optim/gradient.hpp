@@ -3,6 +3,8 @@
 
 #include <plait/schedule/schedule.hpp>
 
+#include <type_traits>
+
 namespace plait::optim {
 
 using namespace literals;
@@ -13,6 +15,7 @@ struct options {
     bool clip = false;   ///< gradients are clipped to global norm `max_norm`
 };
 
+/// 1 / the loss scale, and the largest global norm (above 0): bound where `options` asks for them.
 inline constexpr auto inv_scale = scalar<"inv_scale", float>;
 inline constexpr auto max_norm = scalar<"max_norm", float>;
 

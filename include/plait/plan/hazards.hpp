@@ -3,6 +3,9 @@
 
 #include <plait/plan/plan.hpp>
 
+#include <cstddef>
+#include <span>
+
 namespace plait::detail {
 
 template <class Plan>

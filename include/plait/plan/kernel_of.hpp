@@ -4,6 +4,9 @@
 #include <plait/kernels/tile.hpp>
 #include <plait/plan/lowered.hpp>
 
+#include <cstdint>
+#include <utility>
+
 namespace plait {
 namespace detail {
 

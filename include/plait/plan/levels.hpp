@@ -3,6 +3,9 @@
 
 #include <plait/plan/plan.hpp>
 
+#include <cstddef>
+#include <span>
+
 namespace plait::detail {
 
 /// What a node is to the planner.

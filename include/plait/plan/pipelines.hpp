@@ -4,6 +4,8 @@
 #include <plait/plan/hazards.hpp>
 #include <plait/plan/levels.hpp>
 
+#include <cstdint>
+
 namespace plait::detail {
 
 /// Sets of dimensions are bits of an unsigned.

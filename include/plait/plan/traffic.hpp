@@ -3,6 +3,9 @@
 
 #include <plait/plan/lowered.hpp>
 
+#include <cstddef>
+#include <span>
+
 namespace plait {
 
 /// Bytes per element of the program's index space and per rank (of a program on groups: of one rank of each): what a rank reads and writes in memory (its own and the

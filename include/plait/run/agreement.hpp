@@ -1,11 +1,17 @@
 // What ranks tell each other before a run: that all run the same program on arguments that fit, and where buffers are.
 #pragma once
 
+#include <plait/core/dtype.hpp>
 #include <plait/core/error.hpp>
+#include <plait/fabric/communicator.hpp>
 #include <plait/fabric/remote.hpp>
+#include <plait/graph/node.hpp>
 #include <plait/plan/arguments.hpp>
+#include <plait/plan/lowered.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <string>
@@ -34,8 +40,9 @@ class agreement {
     }
 
     /// Meets the others. `problem` is this rank's error, or empty; `changed`: buffers or extents differ from the last
-    /// run's; `chunks`: how many its pipelines are to have. On return the buffers of all ranks are in the arguments; returns whether any of them was new. A buffer that
-    /// this rank cannot reach is null, and one that none but its owner can is staged.
+    /// run's; `chunks`: how many its pipelines are to have. On return the buffers of all ranks are in the arguments;
+    /// returns whether any of them was new. A buffer that this rank cannot reach is null, and one that none but its owner
+    /// can is staged.
     /// @throws plait::error on every rank if any has a problem, or if they differ.
     bool reach(const std::string& problem, bool changed, int chunks, const char* where)
     {
@@ -95,8 +102,9 @@ class agreement {
         return image_.slot_of(slot).peers_touch && image_.slot_of(slot).is_tensor;
     }
 
-    /// Extents, and where this rank's buffers are: whether another rank shares memory with it, then per shared slot the number of its pieces (one_buffer if it is
-    /// contiguous), then per buffer two words of a handle and the number of elements.
+    /// Extents, and where this rank's buffers are: whether another rank shares memory with it, then per shared slot the
+    /// number of its pieces (one_buffer if it is contiguous), then per buffer two words of a handle and the number of
+    /// elements.
     void describe()
     {
         described_ = generation_;

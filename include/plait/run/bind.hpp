@@ -2,11 +2,19 @@
 #pragma once
 
 #include <plait/core/error.hpp>
+#include <plait/graph/node.hpp>
+#include <plait/plan/arguments.hpp>
+#include <plait/plan/lowered.hpp>
 #include <plait/run/binding.hpp>
 #include <plait/run/overlap.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace plait {
@@ -38,6 +46,7 @@ class binder {
         for (int s = 0; s < image_.n_slots(); ++s) { accept_pieces(s); }
         for (int s = 0; s < image_.n_slots(); ++s) { deduce(s); }
         for (int s = 0; s < image_.n_slots(); ++s) { check(s); }
+        for (int s = 0; s < image_.n_slots(); ++s) { check_extents_of_others(s); }
         check_scalars();
         overlap_.check(args_, [this](std::initializer_list<text_part> what) { refuse(what); });
         remember(bindings);
@@ -201,24 +210,17 @@ class binder {
 
     void check(int s)
     {
-        if (!is_tensor(s)) { return; }
+        if (!is_held_tensor(s)) { return; }
         const node& n = image_.slot_node(s);
         const std::string name = tensor_name(s);
         const binding* b = given_to(s);
-        if (args_.holds(s)) {
-            if (b == nullptr) { refuse({name, " is not bound; add an argument for it"}); }
-            if (b->what == binding::kind::scalar) { refuse({name, " is bound to a single value; bind a buffer"}); }
-            if (b->type != n.type) {
-                refuse({name, " has dtype ", name_of(n.type), ", its buffer ", name_of(b->type),
-                        "; bind a buffer of the tensor's dtype"});
-            }
+        if (b == nullptr) { refuse({name, " is not bound; add an argument for it"}); }
+        if (b->what == binding::kind::scalar) { refuse({name, " is bound to a single value; bind a buffer"}); }
+        if (b->type != n.type) {
+            refuse({name, " has dtype ", name_of(n.type), ", its buffer ", name_of(b->type),
+                    "; bind a buffer of the tensor's dtype"});
         }
-        for (int d = 0; d < n.dims; ++d) {
-            if (args_.extent_of(n.shape[d]) >= 0) { continue; }
-            const std::string dim = quoted(image_.text(symbol_of(n.shape[d])));
-            refuse({name, ": dimension ", dim, " is not known; bind it, e.g. dim<", dim, "> = 1024"});
-        }
-        if (!args_.holds(s)) { return; }
+        check_extents(n, joined({name, ": "}));
         const std::int64_t needed = args_.stored_elements_of(n);
         if (b->count >= 0 && b->count != needed) {
             const bool sliced = n.layout == layout_kind::sliced;
@@ -232,6 +234,20 @@ class binder {
             refuse({name, " is bound to a null pointer and has ", needed, " elements"});
         }
         args_.buffer(s) = {static_cast<std::byte*>(b->data), b->pieces};
+    }
+
+    /// A tensor that this rank does not hold has dimensions that it must know, but its name would mislead.
+    void check_extents_of_others(int s) const
+    {
+        if (is_tensor(s) && !args_.holds(s)) { check_extents(image_.slot_node(s), ""); }
+    }
+    void check_extents(const node& n, std::string_view whose) const
+    {
+        for (int d = 0; d < n.dims; ++d) {
+            if (args_.extent_of(n.shape[d]) >= 0) { continue; }
+            const std::string dim = quoted(image_.text(symbol_of(n.shape[d])));
+            refuse({whose, "dimension ", dim, " is not known; bind it, e.g. dim<", dim, "> = 1024"});
+        }
     }
 
     /// Which other tensor gave a dimension of n its number: perhaps it is the wrong one.

@@ -1,6 +1,7 @@
 // What a run is given: buffers for tensors, values for scalars, numbers for dimensions.
 #pragma once
 
+#include <plait/core/dtype.hpp>
 #include <plait/lang/tensor.hpp>
 #include <plait/plan/arguments.hpp>
 
@@ -39,6 +40,7 @@ class scattered {
             total_ += count;
         }
     }
+    /// The buffers, their elements in all, their dtype, and whether they may only be read.
     [[nodiscard]] std::span<const piece> pieces() const { return pieces_; }
     [[nodiscard]] std::int64_t size() const { return total_; }
     [[nodiscard]] dtype type() const { return type_; }
@@ -61,7 +63,7 @@ struct partition {
 struct binding {
     enum class kind : std::uint8_t { buffer, pieces, scalar, extent, counts };
     kind what = kind::buffer;
-    std::string_view name;
+    std::string_view name;  // of the tensor, scalar or dimension
     dtype type = dtype::none;
     bool read_only = false;
     void* data = nullptr;

@@ -1,8 +1,13 @@
 // How a pipeline is cut into chunks, and what passes move between ranks for one.
 #pragma once
 
+#include <plait/core/dtype.hpp>
+#include <plait/core/slice.hpp>
+#include <plait/graph/node.hpp>
 #include <plait/plan/arguments.hpp>
+#include <plait/plan/lowered.hpp>
 #include <plait/plan/pipelines.hpp>
+#include <plait/plan/plan.hpp>
 #include <plait/target/host/space.hpp>
 
 #include <algorithm>

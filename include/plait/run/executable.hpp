@@ -1,7 +1,15 @@
 // A program ready to run on a communicator.
 #pragma once
 
+#include <plait/core/dtype.hpp>
+#include <plait/core/error.hpp>
+#include <plait/fabric/communicator.hpp>
 #include <plait/fabric/thrown.hpp>
+#include <plait/graph/node.hpp>
+#include <plait/graph/program.hpp>
+#include <plait/lang/expression.hpp>
+#include <plait/plan/lowered.hpp>
+#include <plait/plan/plan.hpp>
 #include <plait/run/agreement.hpp>
 #include <plait/run/bind.hpp>
 #include <plait/run/checked_program.hpp>
@@ -14,6 +22,7 @@
 #include <exception>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace plait {
@@ -56,6 +65,7 @@ class executable {
         const std::array<binding, sizeof...(Bindings) + 1> all{bindings..., binding{}};
         run(std::span(all).first(sizeof...(Bindings)));
     }
+    /// The same with bindings that are known at run time only.
     void run(std::span<const binding> bindings)
     {
         std::string problem;
@@ -66,19 +76,22 @@ class executable {
             problem = detail::text_of_current_exception();
         }
         if (changed && problem.empty()) { staging_.remember(); }
-        if (runner::always_agrees || changed) {
-            if (agreement_.reach(problem, changed, runner_.chunks(), at_start_.c_str())) { prepared_ = false; }
-        }
+        // Before the others learn that this rank takes part: from then on they may touch each other's buffers.
         if constexpr (requires { comm_.enter_run(); }) { comm_.enter_run(); }
+        bool underway = false;
         try {
+            if (runner::always_agrees || changed) {
+                if (agreement_.reach(problem, changed, runner_.chunks(), at_start_.c_str())) { prepared_ = false; }
+            }
+            underway = true;
             if (!prepared_) { prepare_workspace(); }
             const auto copy = [this](void* to, const void* from, std::size_t bytes) { runner_.copy(to, from, bytes); };
             if (staging_.copy_in(copy)) { runner_.meet(at_start_); }  // others read the copies
             runner_.run();
             staging_.copy_out(copy);
         } catch (...) {
-            comm_.fail(detail::text_of_current_exception());  // the others must not wait for this rank
-            if constexpr (requires { comm_.leave_run(true); }) { comm_.leave_run(true); }
+            if (underway) { comm_.fail(detail::text_of_current_exception()); }  // the others must not wait for this rank
+            if constexpr (requires { comm_.leave_run(true); }) { comm_.leave_run(underway); }
             throw;
         }
         if constexpr (requires { comm_.leave_run(false); }) { comm_.leave_run(false); }
@@ -94,6 +107,7 @@ class executable {
 
     /// Bytes of workspace that this rank holds.
     [[nodiscard]] std::size_t workspace_bytes() const { return workspace_size_; }
+    /// The lowered program as data: its name, operations and plan.
     [[nodiscard]] const program_image& image() const { return image_; }
 
   private:

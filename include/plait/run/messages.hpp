@@ -1,10 +1,17 @@
 // Running passes on ranks that share no memory: what a pass reads from them arrives before it, what it writes goes out.
 #pragma once
 
+#include <plait/core/dtype.hpp>
 #include <plait/fabric/remote.hpp>
+#include <plait/plan/arguments.hpp>
+#include <plait/plan/lowered.hpp>
+#include <plait/plan/plan.hpp>
+#include <plait/run/chunks.hpp>
 #include <plait/run/transfers.hpp>
+#include <plait/target/host/space.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -69,6 +76,7 @@ class messages {
     /// Before passes [first, end) run in chunks: gets ready for all that will arrive.
     void begin(std::size_t first, std::size_t end, const chunking& c)
     {
+        if (!any_) { return; }
         for (std::size_t p = first; p < end; ++p) {
             by_pass_[p].assign(static_cast<std::size_t>(c.count), {});
             for_each_transfer(args_, p, [&](const transfer& t) {
@@ -86,6 +94,7 @@ class messages {
     /// its place.
     bool arrived(std::size_t p, int k, bool is_result)
     {
+        if (!any_) { return true; }
         bool all = true;
         for (parcel& m : by_pass_[p][static_cast<std::size_t>(k)]) {
             if (m.is_result != is_result || m.unpacked) { continue; }
@@ -100,6 +109,7 @@ class messages {
     /// Waits for all that passes [first, end) send and receive.
     void end(std::size_t first, std::size_t end, const char* where)
     {
+        if (!any_) { return; }
         comm_.finish(where);
         for (std::size_t p = first; p < end; ++p) {
             for (auto& chunk : by_pass_[p]) {
@@ -231,6 +241,7 @@ class messages {
 
     void send(std::size_t p, const chunking& c, int k, bool results)
     {
+        if (!any_) { return; }
         for_each_transfer(args_, p, [&](const transfer& t) {
             const int to = t.receiver();
             if (t.is_result != results || t.sender() != args_.world_rank() || comm_.shares(to) || !is_sent(t, c)) { return; }

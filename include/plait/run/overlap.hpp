@@ -1,11 +1,16 @@
 // Which buffers of a run may lie in the same memory.
 #pragma once
 
+#include <plait/core/dtype.hpp>
 #include <plait/core/error.hpp>
+#include <plait/graph/node.hpp>
 #include <plait/plan/arguments.hpp>
+#include <plait/plan/lowered.hpp>
+#include <plait/plan/plan.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>

@@ -2,11 +2,16 @@
 #pragma once
 
 #include <plait/fabric/link.hpp>
+#include <plait/plan/arguments.hpp>
+#include <plait/plan/plan.hpp>
+#include <plait/run/chunks.hpp>
 #include <plait/run/messages.hpp>
+#include <plait/target/host/space.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -58,6 +63,7 @@ class pipeline_runner {
     void connect(std::vector<chunk_signal*> signals) { signals_ = std::move(signals); }
     /// Cuts pipelines between ranks into as many chunks, as far as their extents allow; 0: as many as seems best.
     void set_chunks(int wanted) { wanted_ = wanted; }
+    /// What set_chunks was given.
     [[nodiscard]] int chunks() const { return wanted_; }
 
     /// Runs the pipeline that begins with pass `first`; run_chunk(pass, chunk) does the work.
@@ -65,7 +71,8 @@ class pipeline_runner {
     void run(std::size_t first, const char* where, Run&& run_chunk)
     {
         pipeline& p = pipelines_[first];
-        const std::span<const pass_view> all = passes().subspan(first, static_cast<std::size_t>(passes()[first].chunked_until) - first);
+        const auto end = static_cast<std::size_t>(passes()[first].chunked_until);
+        const std::span<const pass_view> all = passes().subspan(first, end - first);
         const bool between_ranks = p.signalled || mail_.any();
         const chunking c = choose_chunks(args_, all, between_ranks, p.signalled ? wanted_ : 0);
         start_messages(first, p, c);
@@ -100,7 +107,7 @@ class pipeline_runner {
             send_messages(stage, c);
             if (++stage.next == c.count) { --left; }
         }
-        if (mail_.any()) { mail_.end(first, first + all.size(), where); }
+        mail_.end(first, first + all.size(), where);
         for (std::size_t i = first; i < first + all.size(); ++i) { finished_[i] += static_cast<std::uint64_t>(c.count); }
     }
 
@@ -142,7 +149,6 @@ class pipeline_runner {
 
     void start_messages(std::size_t first, const pipeline& p, const chunking& c)
     {
-        if (!mail_.any()) { return; }
         mail_.begin(first, static_cast<std::size_t>(passes()[first].chunked_until), c);
         for (int k = 0; k < c.count; ++k) {
             for (std::size_t i : p.fed_before) { mail_.send_operands(i, c, k); }
@@ -150,14 +156,12 @@ class pipeline_runner {
     }
     void send_messages(const pipeline_stage& stage, const chunking& c)
     {
-        if (!mail_.any()) { return; }
         mail_.send_results(stage.pass, c, stage.next);
         for (std::size_t i : stage.feeds) { mail_.send_operands(i, c, stage.next); }
     }
     /// Whether what the next chunk of a stage needs from ranks that share no memory is there.
     bool messages_arrived(const pipeline_stage& stage)
     {
-        if (!mail_.any()) { return true; }
         bool all = mail_.arrived(stage.pass, stage.next, false);
         for (const auto& d : stage.waits_for) { all = mail_.arrived(d.pass, stage.next, true) && all; }
         return all;

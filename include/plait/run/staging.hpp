@@ -1,10 +1,13 @@
 // Copies of tensors that other ranks must reach but cannot: plain memory on a fabric whose ranks are processes.
 #pragma once
 
+#include <plait/core/dtype.hpp>
+#include <plait/graph/node.hpp>
 #include <plait/plan/arguments.hpp>
 
 #include <algorithm>
-#include <cstring>
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace plait::detail {
@@ -24,6 +27,7 @@ class staging {
             if (args_.image().slot_of(s).is_tensor && args_.holds(s)) { given_[static_cast<std::size_t>(s)] = args_.buffer(s); }
         }
     }
+    /// Says whether a slot is staged from now on. One that no longer is gets the buffer back that was bound.
     void set(int slot, bool is_staged)
     {
         const auto at = static_cast<std::size_t>(slot);
@@ -32,13 +36,14 @@ class staging {
     }
     [[nodiscard]] bool is_staged(int slot) const { return staged_[static_cast<std::size_t>(slot)]; }
 
-    /// By calls of copy(to, from, bytes). Returns whether anything is staged, on any rank.
+    /// Copies the buffers that were bound into workspace, by calls of copy(to, from, bytes). Returns whether anything is staged, on any rank.
     template <class Copy>
     bool copy_in(Copy&& copy) const
     {
         for_each([&](std::byte* staged, void* given, std::size_t bytes, bool) { copy(staged, given, bytes); });
         return std::ranges::count(staged_, true) > 0;
     }
+    /// Copies what a run has written back to the buffers that were bound.
     template <class Copy>
     void copy_out(Copy&& copy) const
     {

@@ -1,10 +1,17 @@
 // Which bytes a pass needs from other ranks, and gives them: for fabrics on which ranks send each other messages.
 #pragma once
 
+#include <plait/core/dtype.hpp>
+#include <plait/core/slice.hpp>
+#include <plait/graph/node.hpp>
+#include <plait/plan/arguments.hpp>
+#include <plait/plan/plan.hpp>
 #include <plait/run/chunks.hpp>
 #include <plait/target/host/map_pass.hpp>
+#include <plait/target/host/space.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

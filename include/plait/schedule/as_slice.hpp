@@ -3,6 +3,8 @@
 
 #include <plait/schedule/slicer.hpp>
 
+#include <string_view>
+
 namespace plait {
 namespace detail {
 
@@ -73,6 +75,7 @@ constexpr scheduled<roomy<Graph>> as_slice_graph(const Graph& old, std::string_v
 
 }  // namespace detail
 
+/// The transformation `as_slice`.
 template <fixed_string... Names>
 struct as_slice_t : pass_base {
     template <class Graph>

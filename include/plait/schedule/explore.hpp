@@ -6,7 +6,10 @@
 #include <plait/schedule/reorder.hpp>
 #include <plait/schedule/split.hpp>
 
+#include <cstdint>
+#include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 namespace plait {
@@ -15,6 +18,7 @@ namespace plait {
 /// unscheduled program is the first.
 template <auto Exploration, class... Programs>
 struct schedules {
+    /// How many they are.
     static constexpr int size = static_cast<int>(sizeof...(Programs));
 
     /// How schedule i was made; "unscheduled" for the program itself.
@@ -177,6 +181,7 @@ constexpr typename detail::explored<Graph, Max>::type explore(program_t<Graph>)
 {
     return {};
 }
+/// What is refused stays that: there is one error.
 template <int Max = 64, detail::refused_expression Refused>
 constexpr Refused explore(Refused r)
 {

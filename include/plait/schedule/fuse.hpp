@@ -4,6 +4,7 @@
 #include <plait/schedule/pass.hpp>
 
 #include <initializer_list>
+#include <string_view>
 
 namespace plait {
 namespace detail {
@@ -104,6 +105,7 @@ constexpr scheduled<Graph> fuse_labelled(const Graph& old, std::initializer_list
 
 }  // namespace detail
 
+/// The transformations `fuse` (no labels) and `fuse_only`.
 template <fixed_string... Labels>
 struct fuse_t : pass_base {
     template <class Graph>

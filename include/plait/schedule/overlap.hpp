@@ -4,6 +4,7 @@
 #include <plait/schedule/pass.hpp>
 
 #include <initializer_list>
+#include <string_view>
 
 namespace plait {
 namespace detail {
@@ -41,6 +42,7 @@ constexpr scheduled<Graph> overlap_labelled(const Graph& old, std::initializer_l
 
 }  // namespace detail
 
+/// The transformation `overlap`.
 template <fixed_string... Labels>
 struct overlap_t : pass_base {
     static_assert(sizeof...(Labels) > 0, "plait: overlap needs the labels of the stages that overlap: overlap<\"mm\", \"sum\">");
@@ -55,6 +57,8 @@ struct overlap_t : pass_base {
 /// the producer makes the next one. For instance a matmul and the fused kernel of the collective after it, an all_gather
 /// and the matmul that reads it, or a reduce_scatter, a send and an all_gather across groups. The number of chunks is
 /// chosen from extents alone, so that it is the same on all ranks. Results do not change.
+/// A label that the program does not have, and stages that one kernel does anyway or that cannot work chunk by chunk, are
+/// compile errors (rules unknown_label, overlap_target, overlap_stage).
 template <fixed_string... Labels>
 inline constexpr overlap_t<Labels...> overlap{};
 

@@ -4,6 +4,7 @@
 #include <plait/lang/program.hpp>
 
 #include <concepts>
+#include <type_traits>
 
 namespace plait {
 
@@ -14,6 +15,7 @@ struct scheduled {
     rule violated = rule::none;
     message why{};
 
+    /// Notes the first violation; later ones change nothing.
     constexpr scheduled& refuse(rule r, const message& m)
     {
         if (violated == rule::none) {
@@ -27,6 +29,7 @@ struct scheduled {
 /// Base of the transformations. One has a static member `apply`, an ordinary constexpr function from a graph to
 /// plait::scheduled of a graph.
 struct pass_base {};
+/// A transformation.
 template <class P>
 concept pass = std::derived_from<P, pass_base>;
 
@@ -79,6 +82,7 @@ constexpr node moved(const Graph& old, int i, const int* to)
 /// Applies a transformation to a program: `adam | split<"avg"> | reorder<"avg"> | fuse`.
 template <auto Graph, pass Pass>
 constexpr typename detail::apply_pass<program_t<Graph>, Pass>::type operator|(program_t<Graph>, Pass) { return {}; }
+/// What is refused stays that: there is one error.
 template <detail::refused_expression Refused, pass Pass>
 constexpr Refused operator|(Refused r, Pass) { return r; }
 

@@ -3,6 +3,8 @@
 
 #include <plait/schedule/slicer.hpp>
 
+#include <string_view>
+
 namespace plait {
 namespace detail {
 
@@ -51,6 +53,7 @@ constexpr scheduled<roomy<Graph>> reorder_graph(const Graph& old, std::string_vi
 
 }  // namespace detail
 
+/// The transformation `reorder`.
 template <fixed_string Label>
 struct reorder_t : pass_base {
     template <class Graph>

@@ -3,6 +3,8 @@
 
 #include <plait/schedule/pass.hpp>
 
+#include <string_view>
+
 namespace plait {
 namespace detail {
 
@@ -49,6 +51,7 @@ constexpr scheduled<roomy<Graph>> split_graph(const Graph& old, std::string_view
 
 }  // namespace detail
 
+/// The transformation `split`.
 template <fixed_string Label, int Axis>
 struct split_t : pass_base {
     template <class Graph>

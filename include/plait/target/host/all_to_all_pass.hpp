@@ -1,7 +1,15 @@
 // all_to_all on the host: each rank fetches its new slice from the old slices of all ranks.
 #pragma once
 
+#include <plait/core/dtype.hpp>
+#include <plait/core/slice.hpp>
+#include <plait/graph/node.hpp>
+#include <plait/plan/plan.hpp>
 #include <plait/target/host/pass_context.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 
 namespace plait::host {
 

@@ -1,10 +1,17 @@
 // Boxes of values in memory as the matrices that contractions read and write.
 #pragma once
 
+#include <plait/core/dtype.hpp>
+#include <plait/core/slice.hpp>
+#include <plait/graph/node.hpp>
 #include <plait/target/host/gemm.hpp>
 #include <plait/target/host/pass_context.hpp>
+#include <plait/target/host/space.hpp>
 #include <plait/target/host/strided.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 namespace plait::host {

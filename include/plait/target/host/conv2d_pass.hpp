@@ -1,7 +1,14 @@
 // conv2d on the host: the windows of some output rows as a matrix, then a matrix product with the filters.
 #pragma once
 
+#include <plait/core/dtype.hpp>
+#include <plait/graph/node.hpp>
 #include <plait/target/host/box.hpp>
+#include <plait/target/host/pass_context.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 
 namespace plait::host {
 

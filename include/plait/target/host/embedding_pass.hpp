@@ -1,8 +1,16 @@
 // embedding on the host: copies rows of a table.
 #pragma once
 
+#include <plait/core/dtype.hpp>
 #include <plait/core/error.hpp>
+#include <plait/graph/node.hpp>
 #include <plait/target/host/box.hpp>
+#include <plait/target/host/pass_context.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
 
 namespace plait::host {
 

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <plait/plan/kernel_of.hpp>
+#include <plait/plan/plan.hpp>
 #include <plait/target/host/conv2d_pass.hpp>
 #include <plait/target/host/embedding_pass.hpp>
 #include <plait/target/host/matmul_pass.hpp>
 
 #include <array>
+#include <utility>
 
 namespace plait::host {
 

@@ -20,6 +20,10 @@ inline constexpr std::size_t gemm_wide = 1536;
 inline constexpr std::size_t gemm_tall = 4 * gemm_high;
 inline constexpr std::size_t gemm_wide_sums = 768;
 
+// With all of b packed before, a product may be of a few rows of a only and then reads all of b. So it goes as deep as
+// that: a tile stays in registers, and b comes as one stream, panel after panel.
+inline constexpr std::size_t gemm_deep_packed = 2048;
+
 // A product of so few rows only reads b, in place: so many rows of it at a time, all along, as the processor foresees
 // few streams, and those the better the longer they are.
 inline constexpr std::size_t gemm_thin = 4;
@@ -46,8 +50,8 @@ class gemm_run {
     static constexpr int columns = Tile::template columns<S>;
 
   public:
-    gemm_run(std::size_t m, std::size_t n, std::size_t k, matrix_view<const T> a, matrix_view<const T> b,
-             matrix_view<Out> c, gemm_blocks<S> blocks)
+    gemm_run(std::size_t m, std::size_t n, std::size_t k, row_groups<const T> a, matrix_view<const T> b,
+             row_groups<Out> c, gemm_blocks<S> blocks)
         : m_(m), n_(n), k_(k), a_(a), b_(b), c_(c), blocks_(blocks)
     {
     }
@@ -56,7 +60,7 @@ class gemm_run {
     {
         if constexpr (std::is_same_v<S, Out>) {
             for (std::size_t j = 0; j < n_; j += gemm_wide) {
-                add_up(0, m_, j, std::min(gemm_wide, n_ - j), c_.from(0, j));
+                add_up(0, m_, j, std::min(gemm_wide, n_ - j), {c_.from(0, j), c_.count, c_.step});
             }
         } else {
             for (std::size_t j = 0; j < n_; j += gemm_wide_sums) {
@@ -65,8 +69,8 @@ class gemm_run {
                                           static_cast<std::ptrdiff_t>(gemm_round_up(width, gemm_most_columns)), 1};
                 for (std::size_t i = 0; i < m_; i += gemm_tall) {
                     const std::size_t height = std::min(gemm_tall, m_ - i);
-                    add_up(i, height, j, width, sums);
-                    store(sums, height, width, c_.from(i, j));
+                    add_up(i, height, j, width, {sums, height, 0});
+                    for (std::size_t r = 0; r < height; ++r) { store(sums.from(r, 0).data, width, c_.from(i + r, j)); }
                 }
             }
         }
@@ -75,9 +79,13 @@ class gemm_run {
     /// Packs all of b: panel after panel, each over the whole depth.
     void pack_b(S* to) const
     {
-        for (std::size_t w = 0; w < n_; w += columns) {
-            const int used = static_cast<int>(std::min<std::size_t>(columns, n_ - w));
-            pack_panel<Tile, columns>(b_.from(0, w).transposed(), used, k_, to + w * k_);
+        constexpr std::size_t lines = 16;  // read side by side, as they lie, if they lie side by side
+        const std::size_t deep = b_.column == 1 ? lines : k_;
+        for (std::size_t p = 0; p < k_; p += deep) {
+            for (std::size_t w = 0; w < n_; w += columns) {
+                const int used = static_cast<int>(std::min<std::size_t>(columns, n_ - w));
+                pack_panel<Tile, columns>(b_.from(p, w).transposed(), used, std::min(deep, k_ - p), to + w * k_ + p * columns);
+            }
         }
     }
 
@@ -90,12 +98,26 @@ class gemm_run {
         return std::is_same_v<S, T> && b_.column == 1 && (is_small || height <= 2 * std::size_t{rows});
     }
 
+    /// Calls use(first row, rows, number) for the tiles that lie above one another in rows i, i + 1, ..., of which
+    /// `height` are left: as many as fit the block of a. Returns how many rows they have.
+    template <class Use>
+    std::size_t for_each_tile(std::size_t i, std::size_t height, Use&& use) const
+    {
+        std::size_t r = 0;
+        for (std::size_t which = 0; r < height && which < gemm_high / rows; ++which) {
+            const int tall = Tile::next(std::min(height - r, a_.left(i + r)));
+            use(r, tall, which);
+            r += static_cast<std::size_t>(tall);
+        }
+        return r;
+    }
+
     /// `to` = height rows of a from row i on, times width columns of b from column j on.
-    void add_up(std::size_t i, std::size_t height, std::size_t j, std::size_t width, matrix_view<S> to) const
+    void add_up(std::size_t i, std::size_t height, std::size_t j, std::size_t width, row_groups<S> to) const
     {
         const bool is_packed = blocks_.packed != nullptr;
-        const std::size_t deep =
-            height <= gemm_thin && std::is_same_v<S, T> && b_.column == 1 && !is_packed ? gemm_shallow : gemm_deep;
+        const bool is_thin = height <= gemm_thin && std::is_same_v<S, T> && b_.column == 1;
+        const std::size_t deep = is_packed ? gemm_deep_packed : is_thin ? gemm_shallow : gemm_deep;
         for (std::size_t p = 0; p < k_; p += deep) {
             const std::size_t depth = std::min(deep, k_ - p);
             const bool in_place = !is_packed && reads_in_place(height, width, depth);
@@ -104,12 +126,11 @@ class gemm_run {
                 const int used = static_cast<int>(std::min<std::size_t>(columns, width - w));
                 pack_panel<Tile, columns>(b_.from(p, j + w).transposed(), used, depth, blocks_.b + (w - from) * depth);
             }
-            for (std::size_t h = 0; h < height; h += gemm_high) {
-                const std::size_t part = std::min(gemm_high, height - h);
-                for (std::size_t r = 0; r < part; r += rows) {
-                    const int used = static_cast<int>(std::min<std::size_t>(rows, part - r));
-                    pack_panel<Tile, rows>(a_.from(i + h + r, p), used, depth, blocks_.a + r * depth);
-                }
+            for (std::size_t h = 0; h < height;) {
+                const auto pack_a = [&](std::size_t r, int tall, std::size_t which) {
+                    pack_panel<Tile, rows>(a_.from(i + h + r, p), tall, depth, blocks_.a + which * rows * depth);
+                };
+                const std::size_t part = for_each_tile(i + h, height - h, pack_a);
                 for (std::size_t w = 0; w < width; w += columns) {
                     const int used = static_cast<int>(std::min<std::size_t>(columns, width - w));
                     const S* panel = is_packed ? blocks_.packed + (j + w) * k_ + p * columns
@@ -121,11 +142,12 @@ class gemm_run {
                             stride = b_.row;
                         }
                     }
-                    for (std::size_t r = 0; r < part; r += rows) {
-                        const int tall = static_cast<int>(std::min<std::size_t>(rows, part - r));
-                        tile(depth, blocks_.a + r * depth, panel, stride, tall, used, to.from(h + r, w), p == 0);
-                    }
+                    for_each_tile(i + h, part, [&](std::size_t r, int tall, std::size_t which) {
+                        const S* lines = blocks_.a + which * rows * depth;
+                        tile(depth, lines, panel, stride, tall, used, to.from(h + r, w), p == 0);
+                    });
                 }
+                h += part;
             }
         }
     }
@@ -167,23 +189,20 @@ class gemm_run {
         }
     }
 
-    /// Rounds sums to what is stored.
-    static void store(matrix_view<S> sums, std::size_t height, std::size_t width, matrix_view<Out> to)
+    /// Rounds a row of sums to what is stored.
+    static void store(const S* sums, std::size_t width, matrix_view<Out> to)
     {
-        for (std::size_t i = 0; i < height; ++i) {
-            const S* from = sums.from(i, 0).data;
-            if (to.column == 1) {
-                Out* out = to.from(i, 0).data;
-                Tile::narrow(from, out, width);
-            } else {
-                for (std::size_t j = 0; j < width; ++j) { to.at(i, j) = static_cast<Out>(from[j]); }
-            }
+        if (to.column == 1) {
+            Tile::narrow(sums, to.data, width);
+        } else {
+            for (std::size_t j = 0; j < width; ++j) { to.at(0, j) = static_cast<Out>(sums[j]); }
         }
     }
 
     std::size_t m_, n_, k_;
-    matrix_view<const T> a_, b_;
-    matrix_view<Out> c_;
+    row_groups<const T> a_;
+    matrix_view<const T> b_;
+    row_groups<Out> c_;
     gemm_blocks<S> blocks_;
 };
 
@@ -192,13 +211,21 @@ struct gemm_sizes {
     std::size_t a, b, sums;
 };
 template <class T>
-constexpr gemm_sizes gemm_sizes_of(std::size_t m, std::size_t n, std::size_t k)
+constexpr gemm_sizes gemm_sizes_of(std::size_t m, std::size_t n, std::size_t k, bool is_packed = false)
 {
-    const std::size_t depth = std::min(k, gemm_deep);
+    const std::size_t depth = std::min(k, is_packed ? gemm_deep_packed : gemm_deep);
     const auto columns = [n](std::size_t most) { return gemm_round_up(std::min(n, most), gemm_most_columns); };
     const bool low = !std::is_same_v<gemm_sum_t<T>, T>;
-    return {gemm_round_up(std::min(m, gemm_high), gemm_most_rows) * depth, columns(gemm_wide) * depth,
+    const std::size_t high = is_packed ? gemm_high : gemm_round_up(std::min(m, gemm_high), gemm_most_rows);
+    return {high * depth, is_packed ? 0 : columns(gemm_wide) * depth,
             low ? std::min(m, gemm_tall) * columns(gemm_wide_sums) : 0};
+}
+
+template <class T>
+constexpr std::size_t bytes_of(const gemm_sizes& s)
+{
+    using S = gemm_sum_t<T>;
+    return gemm_bytes<S>(s.a) + gemm_bytes<S>(s.b) + gemm_bytes<S>(s.sums);
 }
 
 }  // namespace plait::host::detail

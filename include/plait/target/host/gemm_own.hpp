@@ -44,12 +44,9 @@ inline instructions best()
 template <gemm_element T>
 constexpr std::size_t gemm_scratch_bytes(std::size_t m, std::size_t n, std::size_t k)
 {
-    using S = gemm_sum_t<T>;
-    const auto bytes = [](detail::gemm_sizes s) {
-        return detail::gemm_bytes<S>(s.a) + detail::gemm_bytes<S>(s.b) + detail::gemm_bytes<S>(s.sums);
-    };
     // Either way round: a result that lies column by column is computed transposed.
-    return std::max(bytes(detail::gemm_sizes_of<T>(m, n, k)), bytes(detail::gemm_sizes_of<T>(n, m, k)));
+    return std::max(detail::bytes_of<T>(detail::gemm_sizes_of<T>(m, n, k)),
+                    detail::bytes_of<T>(detail::gemm_sizes_of<T>(n, m, k)));
 }
 
 }  // namespace own
@@ -69,11 +66,10 @@ void with_tile(own::instructions by, F&& f)
 
 /// The blocks of a product, in a scratch that is made large enough.
 template <class T>
-gemm_blocks<gemm_sum_t<T>> blocks_in(std::size_t m, std::size_t n, std::size_t k, gemm_scratch& scratch)
+gemm_blocks<gemm_sum_t<T>> blocks_in(const gemm_sizes& sizes, gemm_scratch& scratch)
 {
     using S = gemm_sum_t<T>;
-    scratch.reserve(own::gemm_scratch_bytes<T>(m, n, k));
-    const gemm_sizes sizes = gemm_sizes_of<T>(m, n, k);
+    scratch.reserve(bytes_of<T>(sizes));
     std::byte* front = scratch.data();
     gemm_blocks<S> blocks{};
     blocks.a = gemm_take<S>(front, sizes.a);
@@ -103,8 +99,9 @@ void gemm(std::size_t m, std::size_t n, std::size_t k, matrix_view<const T> a, m
         return;
     }
     using S = gemm_sum_t<T>;
-    const detail::gemm_blocks<S> blocks = detail::blocks_in<T>(m, n, k, scratch);
-    detail::with_tile(by, [&]<class Tile>(Tile) { detail::gemm_run<Tile, T, Out>(m, n, k, a, b, c, blocks).run(); });
+    scratch.reserve(own::gemm_scratch_bytes<T>(m, n, k));
+    const detail::gemm_blocks<S> blocks = detail::blocks_in<T>(detail::gemm_sizes_of<T>(m, n, k), scratch);
+    detail::with_tile(by, [&]<class Tile>(Tile) { detail::gemm_run<Tile, T, Out>(m, n, k, {a, m, 0}, b, {c, m, 0}, blocks).run(); });
 }
 
 /// Packs b, k by n, for several products with it.
@@ -114,17 +111,24 @@ void pack(std::size_t n, std::size_t k, matrix_view<const T> b, gemm_scratch& pa
     using S = gemm_sum_t<T>;
     packed.reserve(detail::gemm_bytes<S>(detail::gemm_round_up(n, detail::gemm_most_columns) * k));
     auto* to = reinterpret_cast<S*>(packed.data());
-    detail::with_tile(by, [&]<class Tile>(Tile) { detail::gemm_run<Tile, T, T>(0, n, k, b, b, {}, {}).pack_b(to); });
+    detail::with_tile(by, [&]<class Tile>(Tile) { detail::gemm_run<Tile, T, T>(0, n, k, {}, b, {}, {}).pack_b(to); });
 }
 
-/// The same product as gemm, bit for bit, with a b that `pack` has packed by the same instructions. c lies row by row.
+/// The same product as gemm, bit for bit, with a b that `pack` has packed by the same instructions, for m rows of a and c
+/// that lie in groups of equally many: b is read once for all of them.
 template <gemm_element T, gemm_result<T> Out>
-void gemm_packed(std::size_t m, std::size_t n, std::size_t k, matrix_view<const T> a, const gemm_scratch& packed,
-                 matrix_view<Out> c, gemm_scratch& scratch, instructions by = best())
+void gemm_packed(std::size_t m, std::size_t n, std::size_t k, row_groups<const T> a, const gemm_scratch& packed,
+                 row_groups<Out> c, gemm_scratch& scratch, instructions by = best())
 {
-    if (m == 0 || n == 0 || k == 0) { return own::gemm<T, Out>(m, n, k, a, {}, c, scratch, by); }
+    if (m == 0 || n == 0) { return; }
+    if (k == 0) {
+        for (std::size_t i = 0; i < m; ++i) {
+            for (std::size_t j = 0; j < n; ++j) { *c.from(i, j).data = Out(0); }
+        }
+        return;
+    }
     using S = gemm_sum_t<T>;
-    detail::gemm_blocks<S> blocks = detail::blocks_in<T>(m, n, k, scratch);
+    detail::gemm_blocks<S> blocks = detail::blocks_in<T>(detail::gemm_sizes_of<T>(m, n, k, true), scratch);
     blocks.packed = reinterpret_cast<const S*>(packed.data());
     detail::with_tile(by, [&]<class Tile>(Tile) { detail::gemm_run<Tile, T, Out>(m, n, k, a, {}, c, blocks).run(); });
 }

@@ -16,6 +16,8 @@ struct portable_tile {
     static constexpr int columns = 32 / static_cast<int>(sizeof(S));
     /// The least height in which a tile with so many rows of use can be computed, when rows are few.
     static constexpr int height(int) { return rows; }
+    /// How many rows the next tile takes when so many are left.
+    static constexpr int next(std::size_t left) { return left < rows ? static_cast<int>(left) : rows; }
 
     static bool supported() { return true; }
 

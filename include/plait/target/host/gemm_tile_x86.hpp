@@ -12,6 +12,7 @@
 #include <cpuid.h>
 #include <immintrin.h>
 
+#include <cstddef>
 #include <type_traits>
 
 #if defined(__CUDACC__)
@@ -74,12 +75,17 @@ struct zmm<double> {
     }
 };
 
+/// How far from the row of b that is read one is asked for, in elements. A packed b comes from far away once, and the
+/// processor does not see where its next panel begins.
+constexpr std::ptrdiff_t tile_ahead(std::ptrdiff_t b_row, int columns) { return b_row == columns ? 64 * b_row : 0; }
+
 /// AVX2 and FMA: 16 registers, of which 12 hold the sums of a tile.
 struct avx2_tile {
     static constexpr int rows = 6;
     template <class S>
     static constexpr int columns = 64 / static_cast<int>(sizeof(S));
     static constexpr int height(int used) { return used == 1 ? 1 : rows; }
+    static constexpr int next(std::size_t left) { return left < rows ? static_cast<int>(left) : rows; }
 
     static bool supported()
     {
@@ -100,7 +106,10 @@ struct avx2_tile {
             sum[r][0] = first ? v::all(S{0}) : v::load(c + r * c_row);
             sum[r][1] = first ? v::all(S{0}) : v::load(c + r * c_row + half);
         }
+        const std::ptrdiff_t ahead = tile_ahead(b_row, columns<S>);
         for (std::size_t p = 0; p < k; ++p, a += rows, b += b_row) {
+            __builtin_prefetch(b + ahead);
+            __builtin_prefetch(b + ahead + half);
             const typename v::type left = v::load(b);
             const typename v::type right = v::load(b + half);
 #pragma GCC unroll 16
@@ -159,6 +168,11 @@ struct avx512_tile {
     template <class S>
     static constexpr int columns = 128 / static_cast<int>(sizeof(S));
     static constexpr int height(int used) { return used == 1 ? 1 : used <= 4 ? 4 : used <= 8 ? 8 : rows; }
+    /// Of up to 16 rows two tiles of 8 rather than one of 12 and one of 4, which reads as much of b for little.
+    static constexpr int next(std::size_t left)
+    {
+        return left > rows && left <= 16 ? 8 : left < rows ? static_cast<int>(left) : rows;
+    }
 
     static bool supported() { return avx2_tile::supported() && __builtin_cpu_supports("avx512f"); }
 
@@ -174,7 +188,10 @@ struct avx512_tile {
             sum[r][0] = first ? v::all(S{0}) : v::load(c + r * c_row);
             sum[r][1] = first ? v::all(S{0}) : v::load(c + r * c_row + half);
         }
+        const std::ptrdiff_t ahead = tile_ahead(b_row, columns<S>);
         for (std::size_t p = 0; p < k; ++p, a += rows, b += b_row) {
+            __builtin_prefetch(b + ahead);
+            __builtin_prefetch(b + ahead + half);
             const typename v::type left = v::load(b);
             const typename v::type right = v::load(b + half);
 #pragma GCC unroll 16

@@ -1,9 +1,21 @@
 // The pass over elements: every fused kernel, and every collective, on the host.
 #pragma once
 
+#include <plait/core/dtype.hpp>
+#include <plait/core/slice.hpp>
+#include <plait/graph/node.hpp>
+#include <plait/plan/arguments.hpp>
+#include <plait/plan/plan.hpp>
 #include <plait/target/host/copy.hpp>
+#include <plait/target/host/pass_context.hpp>
+#include <plait/target/host/space.hpp>
 #include <plait/target/host/space_reductions.hpp>
 #include <plait/target/host/tile_inputs.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 
 namespace plait::host {
 

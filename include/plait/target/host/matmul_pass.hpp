@@ -1,7 +1,13 @@
 // matmul on the host: one matrix product per index of the leading dimensions, as few as they can be merged into.
 #pragma once
 
+#include <plait/core/dtype.hpp>
+#include <plait/graph/node.hpp>
 #include <plait/target/host/box.hpp>
+#include <plait/target/host/pass_context.hpp>
+
+#include <cstddef>
+#include <cstdint>
 
 namespace plait::host {
 
@@ -62,6 +68,15 @@ void run_matmul(const pass_context& c)
         own::pack<T>(static_cast<std::size_t>(out.count[column]), static_cast<std::size_t>(k),
                      as_matrix<T>(b, from_b, b_inner, b_column, right, scratch.right), *packed);
     }
+    // Matrices that share a packed operand are one product.
+    std::int64_t groups = 1;
+    row_groups<const T> left_rows{};
+    row_groups<T> result_rows{};
+    if (in_chunks && outer > 0 && a.type == dtype_of<T>) {
+        groups = out.count[--outer];
+        left_rows.step = stride_of(a, from_a, outer);
+        result_rows.step = to.stride[outer];
+    }
     for_each_index(outer, out.count, [&](const std::int64_t* at) {
         strided at_a = from_a;
         strided at_b = from_b;
@@ -78,7 +93,11 @@ void run_matmul(const pass_context& c)
         const auto result =
             matrix(reinterpret_cast<T*>(at_c.data), to.stride[row], to.stride[column], rows, out.count[column]);
         if (in_chunks) {
-            own::gemm_packed<T, T>(m, width, depth, lhs, *packed, result, scratch.panels);
+            left_rows.first = lhs;
+            result_rows.first = result;
+            left_rows.count = result_rows.count = m;
+            own::gemm_packed<T, T>(m * static_cast<std::size_t>(groups), width, depth, left_rows, *packed, result_rows,
+                                   scratch.panels);
         } else {
             gemm<T, T>(m, width, depth, lhs, as_matrix<T>(b, at_b, b_inner, b_column, right, scratch.right), result,
                        scratch.panels);

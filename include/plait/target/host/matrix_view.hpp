@@ -37,4 +37,23 @@ struct matrix_view {
     }
 };
 
+/// The rows of several matrices one above the other, or of one: `count` rows each (1 or more), whose first elements lie
+/// `step` apart.
+template <class T>
+struct row_groups {
+    matrix_view<T> first;
+    std::size_t count;
+    std::ptrdiff_t step;
+
+    /// The part of the matrix that begins at element (i, j), as far as rows go together.
+    [[nodiscard]] matrix_view<T> from(std::size_t i, std::size_t j) const
+    {
+        matrix_view<T> part = first.from(i % count, j);
+        part.data += static_cast<std::ptrdiff_t>(i / count) * step;
+        return part;
+    }
+    /// How many rows go together from row i on.
+    [[nodiscard]] std::size_t left(std::size_t i) const { return count - i % count; }
+};
+
 }  // namespace plait::host

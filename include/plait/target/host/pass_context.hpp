@@ -1,13 +1,20 @@
 // What a pass of the host target works with: arguments, code, scratch memory.
 #pragma once
 
+#include <plait/core/dtype.hpp>
+#include <plait/graph/node.hpp>
+#include <plait/plan/arguments.hpp>
+#include <plait/plan/plan.hpp>
 #include <plait/target/host/gemm_scratch.hpp>
 #include <plait/target/host/pass_functions.hpp>
 #include <plait/target/host/space.hpp>
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace plait::host {

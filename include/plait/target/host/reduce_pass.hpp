@@ -1,9 +1,18 @@
 // The pass that reduces along one dimension, on the host.
 #pragma once
 
+#include <plait/core/dtype.hpp>
+#include <plait/core/slice.hpp>
+#include <plait/graph/node.hpp>
+#include <plait/target/host/pass_context.hpp>
+#include <plait/target/host/space.hpp>
 #include <plait/target/host/tile_inputs.hpp>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 
 namespace plait::host {
 

@@ -3,6 +3,11 @@
 
 #include <plait/target/host/combiner.hpp>
 
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
 namespace plait::host {
 
 /// What the elements of a tile of type T are added up in, and what the sums of many elements are.

@@ -1,11 +1,14 @@
 // Walking an index space: strides of the streams that take part, contiguous runs, tensors of a scattered dimension.
 #pragma once
 
+#include <plait/core/slice.hpp>
+#include <plait/graph/node.hpp>
 #include <plait/plan/arguments.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 namespace plait::host {

@@ -1,7 +1,12 @@
 // Reductions over the whole space of a pass, or per tensor: parts in order, as the slices of a sliced value would be.
 #pragma once
 
+#include <plait/core/dtype.hpp>
 #include <plait/target/host/pass_context.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
 
 namespace plait::host {
 

@@ -1,10 +1,17 @@
 // Filling the inputs of a tile: own elements, what several ranks hold combined, dropout masks.
 #pragma once
 
+#include <plait/core/dtype.hpp>
 #include <plait/core/philox.hpp>
+#include <plait/graph/node.hpp>
+#include <plait/plan/plan.hpp>
 #include <plait/plan/scalar_values.hpp>
 #include <plait/target/host/pass_context.hpp>
 
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
 
 namespace plait::host {
 
