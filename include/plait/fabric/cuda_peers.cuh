@@ -3,6 +3,7 @@
 
 #include <plait/fabric/device_buffer.cuh>
 #include <plait/fabric/threads.hpp>
+#include <plait/target/cuda/device_memory.cuh>
 #include <plait/target/cuda/meeting.cuh>
 #include <plait/target/cuda/target.cuh>
 
@@ -55,10 +56,13 @@ class cuda_group {
     friend cuda_communicator;
 
     /// Frees memory when the group ends: peers may still touch it.
-    void keep(void* p)
+    void keep(std::span<void* const> blocks) noexcept
     {
-        const std::lock_guard lock(mutex_);
-        kept_.push_back(p);
+        try {
+            const std::lock_guard lock(mutex_);
+            kept_.insert(kept_.end(), blocks.begin(), blocks.end());
+        } catch (...) {  // out of memory: they leak
+        }
     }
     /// Ends the waits of all kernels.
     void abandon() noexcept
@@ -75,7 +79,7 @@ class cuda_group {
 /// A rank of a cuda_group, on the device that is current when it is made; models plait::communicator. Programs run on its
 /// stream, in order with all else there, and return before they have run: `synchronize` waits for them and tells of failures.
 /// Used by one thread, stays where it was made.
-class cuda_communicator {
+class cuda_communicator : public cuda::memory_source {
   public:
     using target = cuda::target;
 
@@ -89,7 +93,11 @@ class cuda_communicator {
     }
     cuda_communicator(const cuda_communicator&) = delete;
     cuda_communicator& operator=(const cuda_communicator&) = delete;
-    ~cuda_communicator() { static_cast<void>(cudaStreamSynchronize(stream_)); }
+    ~cuda_communicator()
+    {
+        static_cast<void>(cudaStreamSynchronize(stream_));
+        group_.keep(returned_);
+    }
 
     [[nodiscard]] int rank() const noexcept { return host_.rank(); }
     [[nodiscard]] int size() const noexcept { return host_.size(); }
@@ -137,24 +145,26 @@ class cuda_communicator {
     [[nodiscard]] void* resolve(int r, buffer_handle h) const noexcept { return host_.resolve(r, h); }
 
     /// Memory of this rank's device that all ranks' kernels can touch.
-    void* allocate(std::size_t bytes)
+    void* allocate(std::size_t bytes) override
     {
         void* p = nullptr;
         cuda::check(cudaMalloc(&p, std::max<std::size_t>(bytes, 1)), joined({"CUDA: ", bytes, " bytes of device memory"}));
         return p;
     }
-    /// Waits for this rank's stream; after a failure the memory stays until the group ends.
-    void deallocate(void* p, std::size_t /*bytes*/) noexcept
+    /// Waits for this rank's stream. The memory is freed by `collect`, or when the group ends.
+    void deallocate(void* p, std::size_t /*bytes*/) noexcept override
     {
-        const bool ran = cudaStreamSynchronize(stream_) == cudaSuccess;
-        if (ran && !host_failed() && std::uncaught_exceptions() == 0) {
-            static_cast<void>(cudaFree(p));
-            return;
-        }
+        static_cast<void>(cudaStreamSynchronize(stream_));
         try {
-            group_.keep(p);
+            returned_.push_back(p);
         } catch (...) {  // out of memory: leaking the block is better than pulling it from under a peer
         }
+    }
+    /// Frees what was given back. Called when no kernel can be waiting for this rank.
+    void collect()
+    {
+        for (void* p : returned_) { cuda::check(cudaFree(p), "CUDA: freeing memory"); }
+        returned_.clear();
     }
     /// `n` zeroed values on this rank's device; see device_buffer.
     template <class T>
@@ -197,7 +207,7 @@ class cuda_communicator {
         const std::size_t words = cuda::max_meeting_blocks * (ranks + 1);
         void* memory = nullptr;
         cuda::check(cudaMalloc(&memory, words * sizeof(std::uint32_t) + ranks * sizeof(void*)), "CUDA: memory for signals");
-        group_.keep(memory);
+        group_.keep(std::span(&memory, 1));
         cuda::check(cudaMemset(memory, 0, words * sizeof(std::uint32_t)), "CUDA: clearing signals");
         auto* const signals = static_cast<std::uint32_t*>(memory);
         const introduction mine{signals, device_};
@@ -246,6 +256,7 @@ class cuda_communicator {
     int sharing_ = 1;
     cuda::meeting meeting_;
     std::vector<std::string> stages_;
+    std::vector<void*> returned_;
 };
 
 namespace cuda_peers {

@@ -11,24 +11,31 @@
 
 namespace plait::cuda {
 
-/// A block of device memory, freed at the end.
+/// Where device memory comes from, and goes back to. Freeing memory waits for the whole device, and kernels there may wait for
+/// other ranks: so what is given back is kept until no rank can be waiting for this one.
+class memory_source {
+  public:
+    virtual void* allocate(std::size_t bytes) = 0;
+    virtual void deallocate(void* p, std::size_t bytes) noexcept = 0;
+
+  protected:
+    ~memory_source() = default;
+};
+
+/// A block of device memory, given back at the end.
 class device_block {
   public:
-    device_block() = default;
+    explicit device_block(memory_source& source) : source_(source) {}
     device_block(const device_block&) = delete;
     device_block& operator=(const device_block&) = delete;
-    ~device_block() { static_cast<void>(cudaFree(data_)); }
+    ~device_block() { give_back(); }
 
     /// Grows to `bytes`, zeroed, and loses what was there. Returns whether it moved.
     bool reserve(std::size_t bytes, cudaStream_t stream)
     {
         if (bytes <= size_) { return false; }
-        check(cudaStreamSynchronize(stream), "CUDA: waiting for the stream");
-        check(cudaFree(std::exchange(data_, nullptr)), "CUDA: freeing memory");
-        size_ = 0;
-        void* p = nullptr;
-        check(cudaMalloc(&p, bytes), joined({"CUDA: ", bytes, " bytes of device memory"}));
-        data_ = static_cast<std::byte*>(p);
+        give_back();
+        data_ = static_cast<std::byte*>(source_.allocate(bytes));
         size_ = bytes;
         check(cudaMemsetAsync(data_, 0, bytes, stream), "CUDA: clearing memory");
         return true;
@@ -37,6 +44,11 @@ class device_block {
     [[nodiscard]] std::size_t size() const { return size_; }
 
   private:
+    void give_back() noexcept
+    {
+        if (data_ != nullptr) { source_.deallocate(std::exchange(data_, nullptr), std::exchange(size_, 0)); }
+    }
+    memory_source& source_;
     std::byte* data_ = nullptr;
     std::size_t size_ = 0;
 };
@@ -45,6 +57,7 @@ class device_block {
 /// is, and where it is.
 class launch_memory {
   public:
+    explicit launch_memory(memory_source& source) : table_block_(source), scratch_block_(source) {}
     void restart()
     {
         tables_.clear();

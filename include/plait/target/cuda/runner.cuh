@@ -25,7 +25,8 @@ class runner {
     /// Ranks compare their arguments when any buffer or extent is new: all ranks change theirs in the same run.
     static constexpr bool always_agrees = false;
 
-    runner(Communicator& comm, arguments& args, code passes) : comm_(comm), args_(args), image_(args.image()), code_(passes)
+    runner(Communicator& comm, arguments& args, code passes)
+        : comm_(comm), args_(args), image_(args.image()), code_(passes), memory_(comm)
     {
         check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, comm.device()), "CUDA: the device");
     }
@@ -38,12 +39,15 @@ class runner {
     {
         refuse_capture();
         const on_device here(comm_.device());
+        comm_.collect();
         do {
             memory_.restart();
             launches_.clear();
             build();
         } while (memory_.make_room(comm_.stream()));
         memory_.upload(comm_.stream());
+        // Allocating may wait for the device, on which the kernels of a rank that goes on would wait for this one.
+        comm_.barrier(joined({image_.name, ": prepared"}).c_str());
     }
     void run()
     {
