@@ -9,9 +9,6 @@ std::string describe_access(const stamp& by, const instruction* where)
     const block_record& r = record_of(by.block);
     const launch_names& n = *r.names;
     if (n.kernel == nullptr || where == nullptr) { return n.what; }
-    const auto triple = [](std::uint64_t x, std::uint64_t y, std::uint64_t z) {
-        return "(" + std::to_string(x) + "," + std::to_string(y) + "," + std::to_string(z) + ")";
-    };
     return n.what + " on device " + std::to_string(r.device) + ", block " +
            triple(r.number % n.grid_x, r.number / n.grid_x % n.grid_y, r.number / n.grid_x / n.grid_y) + ", thread " +
            triple(by.thread % n.threads_x, by.thread / n.threads_x % n.threads_y,

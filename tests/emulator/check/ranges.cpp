@@ -42,20 +42,20 @@ bool check_cell(const operation& o, const allocation& a, const cell& at, bool st
     return true;
 }
 
-bool check_page(const operation& o, const allocation& a, shadow_memory& s, std::uint64_t page, std::uint64_t begin,
+bool check_page(const operation& o, const allocation& a, const shadow_memory::entry& e, std::uint64_t begin,
                 std::uint64_t end, bool store)
 {
-    if (const std::uint32_t writer = s.writer_of_page(page); writer != 0 && !comes_after(o, {writer, 1, 0})) {
+    if (const std::uint32_t writer = e.writer; writer != 0 && !comes_after(o, {writer, 1, 0})) {
         report_range(o, a, {writer, 1, 0}, store, true, nullptr);
         return false;
     }
-    for (const std::uint32_t reader : s.readers_of_page(page)) {
+    for (const std::uint32_t reader : e.readers) {
         if (store && !comes_after(o, {reader, 1, 0})) {
             report_range(o, a, {reader, 1, 0}, store, false, nullptr);
             return false;
         }
     }
-    shadow_page* p = s.existing_page(page);
+    shadow_page* p = e.cells.get();
     if (p == nullptr) { return true; }
     for (std::uint64_t at = begin / 4 * 4; at < end; at += 4) {
         const auto index = static_cast<std::uint32_t>(at % shadow_page::bytes / 4);
@@ -81,29 +81,30 @@ void order_range(operation& o, allocation& a, std::uint64_t offset, std::uint64_
          page += shadow_page::bytes) {
         const std::uint64_t begin = std::max(page, offset);
         const std::uint64_t end = std::min(page + shadow_page::bytes, offset + size);
-        clean = clean && check_page(o, a, s, page, begin, end, store);
+        shadow_memory::entry& e = s.entry_of(page);
+        clean = clean && check_page(o, a, e, begin, end, store);
         if (!store) {
-            auto& readers = s.readers_of_page(page);
-            std::erase_if(readers, [&](std::uint32_t r) { return comes_after(o, {r, 1, 0}); });
-            readers.push_back(o.record);
+            std::erase_if(e.readers, [&](std::uint32_t r) { return comes_after(o, {r, 1, 0}); });
+            e.readers.push_back(o.record);
             continue;
         }
         const bool all = begin == page && end == std::min(page + shadow_page::bytes, a.size);
         if (all) {
-            s.clear_page(page);
-            s.writer_of_page(page) = o.record;
-            s.readers_of_page(page).clear();
+            e.clear();
+            e.writer = o.record;
+            e.readers.clear();
             continue;
         }
         for (std::uint64_t at = begin; at < end;) {
             const auto n = static_cast<unsigned>(std::min<std::uint64_t>(4 - at % 4, end - at));
-            for_cells(s, at, reinterpret_cast<std::uint8_t*>(a.begin + at), n, [&](cell& c, std::uint8_t*, unsigned) {
-                free_stores(c.last);
-                free_readers(c.readers);
-                c.readers = 0;
-                c.last = new_store();
-                store_at(c.last).by = {o.record, 1, 0};
-            });
+            for_cells(e.page(), at, reinterpret_cast<std::uint8_t*>(a.begin + at), n,
+                      [&](cell& c, std::uint8_t*, unsigned) {
+                          free_stores(c.last);
+                          free_readers(c.readers);
+                          c.readers = 0;
+                          c.last = new_store();
+                          store_at(c.last).by = {o.record, 1, 0};
+                      });
             at += n;
         }
     }

@@ -30,10 +30,7 @@ void keep(rule r, const std::string& text)
     }
 }
 
-std::string triple(const dimensions& d)
-{
-    return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
-}
+std::string triple(const dimensions& d) { return emulator::triple(d.x, d.y, d.z); }
 
 std::string demangled(const std::string& name)
 {
@@ -53,6 +50,14 @@ const char* name_of(rule r)
         "inactive lane", "race",       "deadlock",           "trap",           "assertion",
         "invalid"};
     return names[static_cast<unsigned>(r)];
+}
+
+std::string triple(std::uint64_t x, std::uint64_t y, std::uint64_t z)
+{
+    char text[80];
+    std::snprintf(text, sizeof text, "(%llu,%llu,%llu)", static_cast<unsigned long long>(x),
+                  static_cast<unsigned long long>(y), static_cast<unsigned long long>(z));
+    return text;
 }
 
 std::string source_of(const instruction& i, const function& f)

@@ -42,6 +42,8 @@ void clear_reports();
 /// `kernel, block (1,0,0), thread (33,0,0), at file.cu:12 (PTX line 40: ld.global.f32 ...)`.
 std::string where(const context& c, const instruction& i, unsigned lane);
 std::string where(const block& b, const warp& w, const instruction& i, unsigned lane);
+/// `(1,0,0)`.
+std::string triple(std::uint64_t x, std::uint64_t y, std::uint64_t z);
 std::string source_of(const instruction& i, const function& f);
 
 }  // namespace emulator

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "clock.hpp"
+#include "pool.hpp"
 
 #include <array>
 #include <cstdint>
@@ -59,48 +60,61 @@ class shadow_memory {
     explicit shadow_memory(std::uint64_t size) : pages_((size + shadow_page::bytes - 1) / shadow_page::bytes) {}
     ~shadow_memory();
 
-    shadow_page& page(std::uint64_t offset)
-    {
-        auto& p = pages_[offset / shadow_page::bytes].cells;
-        if (!p) { p = std::make_unique<shadow_page>(); }
-        return *p;
-    }
-    shadow_page* existing_page(std::uint64_t offset) { return pages_[offset / shadow_page::bytes].cells.get(); }
-    /// The copy or fill that wrote the page last (0: none), and those that have read it since.
-    std::uint32_t& writer_of_page(std::uint64_t offset) { return pages_[offset / shadow_page::bytes].writer; }
-    std::vector<std::uint32_t>& readers_of_page(std::uint64_t offset)
-    {
-        return pages_[offset / shadow_page::bytes].readers;
-    }
-    /// Forgets all accesses to the page's cells.
-    void clear_page(std::uint64_t offset);
-
-  private:
     struct entry {
         std::unique_ptr<shadow_page> cells;
-        std::uint32_t writer = 0;
-        std::vector<std::uint32_t> readers;
+        std::uint32_t writer = 0;            ///< the copy or fill that wrote the page last; 0: none
+        std::vector<std::uint32_t> readers;  ///< copies that have read it since
+
+        shadow_page& page()
+        {
+            if (!cells) { cells = std::make_unique<shadow_page>(); }
+            return *cells;
+        }
+        /// Forgets all accesses to the page's cells.
+        void clear();
     };
+    entry& entry_of(std::uint64_t offset) { return pages_[offset / shadow_page::bytes]; }
+
+  private:
     std::vector<entry> pages_;
 };
 
-// Records lie in pools; index 0 is none.
-store_record& store_at(std::uint32_t index);
-reader_record& reader_at(std::uint32_t index);
-std::uint32_t new_store();
-std::uint32_t new_reader();
-void free_stores(std::uint32_t first);
-void free_readers(std::uint32_t first);
+inline constinit pool<store_record, &store_record::older> stores;
+inline constinit pool<reader_record, &reader_record::next> readers;
+
+inline store_record& store_at(std::uint32_t index) { return stores.at(index); }
+inline reader_record& reader_at(std::uint32_t index) { return readers.at(index); }
+inline std::uint32_t new_store() { return stores.take(); }
+inline std::uint32_t new_reader() { return readers.take(); }
+
+/// The store and all older ones.
+inline void free_stores(std::uint32_t first)
+{
+    while (first != 0) {
+        const std::uint32_t next = store_at(first).older;
+        stores.give_back(first);
+        first = next;
+    }
+}
+
+inline void free_readers(std::uint32_t first)
+{
+    while (first != 0) {
+        const std::uint32_t next = reader_at(first).next;
+        readers.give_back(first);
+        first = next;
+    }
+}
 
 /// Keeps the bytes of a cell apart from now on.
 std::array<cell, 4>& split_cell(shadow_page& p, std::uint32_t index, const std::uint8_t* bytes);
 
-/// Calls f(cell, bytes of memory, size) for each cell of a range.
+/// Calls f(cell, bytes of memory, size) for each cell of a range in one page.
 template <class F>
-void for_cells(shadow_memory& s, std::uint64_t offset, std::uint8_t* memory, unsigned n, F&& f)
+[[gnu::always_inline]] inline void for_cells(shadow_page& p, std::uint64_t offset, std::uint8_t* memory, unsigned n,
+                                             F&& f)
 {
     while (n > 0) {
-        shadow_page& p = s.page(offset);
         const auto index = static_cast<std::uint32_t>(offset % shadow_page::bytes / 4);
         const auto at = static_cast<unsigned>(offset % 4);
         const unsigned here = std::min(4 - at, n);

@@ -61,7 +61,6 @@ bool usable(const context& c, const allocation& a, std::uint64_t address, unsign
 place locate_global(context& c, const instruction& i, unsigned lane, std::uint64_t address, unsigned bytes,
                     access_kind kind)
 {
-    // Most instructions go on in the allocation where they were before.
     allocation* a = i.seen;
     if (a == nullptr || !usable(c, *a, address, bytes)) {
         a = memory().find(address);
@@ -86,7 +85,8 @@ address_space& memory()
     return *m;
 }
 
-place locate(context& c, const instruction& i, unsigned lane, std::uint64_t address, unsigned bytes, access_kind kind)
+place locate_anywhere(context& c, const instruction& i, unsigned lane, std::uint64_t address, unsigned bytes,
+                      access_kind kind)
 {
     const std::uint64_t given = address;
     space s = i.space == space::generic ? resolve_generic(address) : i.space;
@@ -114,12 +114,9 @@ place locate(context& c, const instruction& i, unsigned lane, std::uint64_t addr
     return {local.data() + address, space::local, address, nullptr};
 }
 
-void check_written(context& c, const instruction& i, unsigned lane, const place& p, unsigned bytes)
+void report_unwritten(context& c, const instruction& i, unsigned lane, const place& p, unsigned bytes)
 {
-    const bool known = p.space == space::global   ? p.memory->written.covers(p.offset, bytes)
-                       : p.space == space::shared ? c.b->shared_written.covers(p.offset, bytes)
-                                                  : true;
-    if (known || !settings().check_uninitialised) { return; }
+    if (!settings().check_uninitialised) { return; }
     make_report(c, i, lane, rule::uninitialised,
                 "load of " + std::to_string(bytes) + " bytes that were never written, " + std::to_string(p.offset) +
                     " bytes into " + (p.space == space::global ? p.memory->name : std::string("shared memory")));

@@ -20,11 +20,33 @@ enum class access_kind : std::uint8_t { load, store, atomic };
 /// Memory of kernels; the runtime allocates from it.
 address_space& memory();
 
-/// The place of `bytes` bytes at an address of i.space. Ends the kernel when there is none.
-place locate(context& c, const instruction& i, unsigned lane, std::uint64_t address, unsigned bytes, access_kind kind);
+place locate_anywhere(context& c, const instruction& i, unsigned lane, std::uint64_t address, unsigned bytes,
+                      access_kind kind);
 
-/// Reports when some byte was never written.
-void check_written(context& c, const instruction& i, unsigned lane, const place& p, unsigned bytes);
+/// The place of `bytes` bytes at an address of i.space. Ends the kernel when there is none.
+inline place locate(context& c, const instruction& i, unsigned lane, std::uint64_t address, unsigned bytes,
+                    access_kind kind)
+{
+    // Most instructions go on in the allocation where they were before.
+    const bool of_allocation = i.space == space::global || i.space == space::generic;
+    allocation* a = i.seen;
+    if (of_allocation && a != nullptr && a->kind == memory_kind::device && a->live && a->holds(address, bytes) &&
+        (a->devices >> c.k->device & 1) != 0 && (address & (bytes - 1)) == 0) {
+        return {reinterpret_cast<std::uint8_t*>(address), space::global, address - a->begin, a};
+    }
+    return locate_anywhere(c, i, lane, address, bytes, kind);
+}
+
+/// Reports that some byte was never written, if so.
+void report_unwritten(context& c, const instruction& i, unsigned lane, const place& p, unsigned bytes);
+
+inline void check_written(context& c, const instruction& i, unsigned lane, const place& p, unsigned bytes)
+{
+    const bool known = p.space == space::global   ? p.memory->written.covers(p.offset, bytes)
+                       : p.space == space::shared ? c.b->shared_written.covers(p.offset, bytes)
+                                                  : true;
+    if (!known) { report_unwritten(c, i, lane, p, bytes); }
+}
 
 inline void mark_written(context& c, const place& p, unsigned bytes)
 {

@@ -8,9 +8,6 @@ namespace emulator {
 /// Lets threads go on whose barrier is complete. Called when a thread arrives or exits.
 void complete_barriers(block& b);
 
-/// What a .sync instruction does once all its lanes are there.
-using gathered_body = void (*)(context&, const instruction&);
-
 /// Executes it when all lanes of the member mask are at the instruction; else lets them wait. The mask is in
 /// argument `mask_argument`.
 void gather(context& c, const instruction& i, unsigned mask_argument, gathered_body body);

@@ -10,8 +10,6 @@
 namespace emulator {
 namespace {
 
-gathered_body body_of(const instruction& i) { return reinterpret_cast<gathered_body>(i.immediate); }
-
 void check_members(const context& c, const instruction& i, unsigned lane, std::uint32_t members)
 {
     if ((members >> lane & 1) == 0) {
@@ -20,10 +18,10 @@ void check_members(const context& c, const instruction& i, unsigned lane, std::u
     }
 }
 
-void check_ended(const warp& w, unsigned lane)
+void check_ended(warp& w, unsigned lane)
 {
     if ((w.wanted[lane] & w.started & ~w.alive) == 0) { return; }
-    const context c = context_of(const_cast<warp&>(w), *w.frames[lane], 1u << lane);
+    const context c = context_of(w, *w.frames[lane], 1u << lane);
     make_report(c, *w.pc[lane], lane, rule::inactive_lane, "the member mask names lanes whose threads have ended");
 }
 
@@ -60,7 +58,7 @@ void release(warp& w, std::uint32_t lanes)
         left &= ~here;
         if (left == 0) {
             context c = context_of(w, *w.frames[first], lanes);
-            body_of(i)(c, i);
+            w.wanted_for[first](c, i);
         }
     }
     for_lanes(lanes, [&](unsigned l) { ++w.pc[l]; });
@@ -84,11 +82,11 @@ void gather(context& c, const instruction& i, unsigned mask_argument, gathered_b
     for_lanes(c.mask, [&](unsigned l) {
         check_members(c, i, l, members[l]);
         w.wanted[l] = members[l] | 1u << l;
+        w.wanted_for[l] = body;
         w.pc[l] = &i;
     });
     w.at_sync |= c.mask;
     c.split = true;
-    const_cast<instruction&>(i).immediate = reinterpret_cast<std::int64_t>(body);
     release_lanes_in_sync(w);
 }
 

@@ -24,11 +24,15 @@ struct execution_count {
     std::uint64_t lanes = 0;
 };
 
+struct context;
 struct warp;
 struct block;
 struct launch;
 struct launch_counters;
 struct block_order;
+
+/// What a .sync instruction does once all its lanes are there.
+using gathered_body = void (*)(context&, const instruction&);
 
 /// One call of a function by some lanes of a warp; they share its registers.
 struct frame {
@@ -74,15 +78,16 @@ struct warp {
     std::uint32_t started = 0;     ///< lanes that exist
     std::array<const instruction*, n_lanes> pc{};
     std::array<frame*, n_lanes> frames{};
-    std::array<std::uint32_t, n_lanes> wanted{};  ///< lanes that a lane in at_sync waits for
-    std::array<std::uint8_t, n_lanes> barrier{};  ///< number of the barrier that a lane in at_barrier waits at
+    std::array<std::uint32_t, n_lanes> wanted{};      ///< lanes that a lane in at_sync waits for
+    std::array<gathered_body, n_lanes> wanted_for{};  ///< and what they will do
+    std::array<std::uint8_t, n_lanes> barrier{};      ///< number of the barrier that a lane in at_barrier waits at
     std::array<std::uint64_t, n_lanes> sleep_until{};
     std::vector<std::unique_ptr<frame>> stack;
     std::array<std::vector<std::uint8_t>, n_lanes> local;
     std::array<lane_copies, n_lanes> copies;
     std::uint64_t executed = 0;
-    std::uint32_t repeated_loads = 0;     ///< in a row, of the same address with nothing changed: the warp spins
-    std::uint64_t repeated_since = 0;     ///< progress_count at the first of them
+    std::uint32_t repeated_loads = 0;            ///< in a row, of the same address with nothing changed: the warp spins
+    std::uint64_t repeated_since = 0;            ///< progress_count at the first of them
     std::array<std::uint64_t, 16> last_loads{};  ///< address and instruction of recent loads
 
     warp() = default;

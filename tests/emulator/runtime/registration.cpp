@@ -4,6 +4,7 @@
 #include "fatbin.hpp"
 #include "state.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace emulator {
@@ -41,6 +42,49 @@ std::map<const void*, void**>& variable_modules()
     return *m;
 }
 
+/// A __managed__ variable: the host's code reads its address from here.
+struct managed_variable {
+    void** module;
+    std::string name;
+    std::size_t size;
+    void** host;
+};
+
+std::vector<managed_variable>& managed_variables()
+{
+    static auto* v = new std::vector<managed_variable>;
+    return *v;
+}
+
+// One memory for host and all devices, placed when either first needs it.
+void place_managed(module_image& m)
+{
+    for (const managed_variable& v : managed_variables()) {
+        if (*v.host != nullptr || load(v.module) != &m) { continue; }
+        const auto at = std::find_if(m.syntax.variables.begin(), m.syntax.variables.end(),
+                                     [&](const ptx::variable& x) { return x.name == v.name; });
+        if (at == m.syntax.variables.end() || !at->relocations.empty()) {
+            stop("__managed__ variable " + v.name + ": one that is not in the PTX, or holds addresses");
+        }
+        allocation& a = memory().allocate(v.size, memory_kind::managed, 0, "__managed__ variable " + v.name);
+        a.written = written_map();  // the host may write it unseen
+        auto* begin = reinterpret_cast<void*>(a.begin);
+        std::memset(begin, 0, v.size);
+        std::memcpy(begin, at->bytes.data(), std::min<std::size_t>(at->bytes.size(), v.size));
+        *v.host = begin;
+        state().variables[begin] = {&m, v.name, v.size};
+    }
+}
+
+/// Where the module's managed variable is, or null.
+void* managed_address(module_image& m, const std::string& name)
+{
+    for (const managed_variable& v : managed_variables()) {
+        if (v.name == name && load(v.module) == &m) { return *v.host; }
+    }
+    return nullptr;
+}
+
 }  // namespace
 
 kernel_entry* find_kernel(const void* host)
@@ -70,10 +114,15 @@ variable_entry* find_variable(const void* host)
 void place_variables(module_image& m, int device)
 {
     if (m.addresses.count(device) != 0) { return; }
+    place_managed(m);
     auto& addresses = m.addresses[device];
     for (const ptx::variable& v : m.syntax.variables) {
         if (v.space != space::global && v.space != space::constant) { continue; }
         if (v.external) { continue; }
+        if (void* managed = managed_address(m, v.name)) {
+            addresses[v.name] = reinterpret_cast<std::uint64_t>(managed);
+            continue;
+        }
         const memory_kind kind = v.space == space::constant ? memory_kind::constant : memory_kind::variable;
         allocation& a = memory().allocate(std::max<std::uint64_t>(v.size, 1), kind, device, "variable " + v.name);
         std::memset(reinterpret_cast<void*>(a.begin), 0, v.size);
@@ -105,7 +154,14 @@ void** __cudaRegisterFatBinary(void* wrapper)
 
 void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void**) {}
-char __cudaInitModule(void**) { return 1; }
+
+// Called before the host's first access to a __managed__ variable.
+char __cudaInitModule(void** handle)
+{
+    const entry lock;
+    place_managed(*load(handle));
+    return 1;
+}
 
 void __cudaRegisterFunction(void** handle, const char* host, char*, const char* name, int, uint3*, uint3*, dim3*, dim3*,
                             int*)
@@ -120,14 +176,13 @@ void __cudaRegisterFunction(void** handle, const char* host, char*, const char* 
 void __cudaRegisterVar(void** handle, char* host, char*, const char* name, int, std::size_t size, int, int)
 {
     const entry lock;
-    state().variables[host] = {nullptr, name, size, nullptr};
+    state().variables[host] = {nullptr, name, size};
     variable_modules()[host] = handle;
 }
 
-void __cudaRegisterManagedVar(void** handle, void** host, char*, const char* name, int, std::size_t, int, int)
+void __cudaRegisterManagedVar(void** handle, void** host, char*, const char* name, int, std::size_t size, int, int)
 {
-    (void)handle;
-    (void)host;
-    stop(std::string("__managed__ variables are not implemented: ") + name);
+    const entry lock;
+    managed_variables().push_back({handle, name, size, host});
 }
 }

@@ -87,7 +87,6 @@ struct variable_entry {
     module_image* module = nullptr;
     std::string name;
     std::size_t size = 0;
-    void** managed = nullptr;
 };
 
 struct runtime_state {

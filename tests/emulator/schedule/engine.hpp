@@ -47,12 +47,13 @@ class engine {
     void finish_block(launch& k, block& b);
     void fail(launch& k, int error);
     void finish(const std::shared_ptr<operation>& o);
+    static bool other_threads_run();
     bool stuck();
     void end_deadlock();
     residency& device_residency(int device);
 
     std::recursive_mutex mutex_;
-    int detached_ = 0;  ///< operations that other threads of the host will complete
+    int detached_ = 0;                                 ///< operations that other threads of the host will complete
     std::vector<std::shared_ptr<operation>> pending_;  ///< not done, in the order they were enqueued
     std::vector<std::shared_ptr<operation>> running_;  ///< kernels that have started
     std::vector<std::unique_ptr<residency>> residencies_;

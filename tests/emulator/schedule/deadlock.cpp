@@ -1,0 +1,65 @@
+// When nothing can change any more.
+#include "../check/report.hpp"
+#include "../check/shadow.hpp"
+#include "../check/thread_order.hpp"
+#include "../counters/launch_counters.hpp"
+#include "../error.hpp"
+#include "engine.hpp"
+#include "progress.hpp"
+
+#include <filesystem>
+
+namespace emulator {
+
+/// Whether other threads of the program could launch or abort something.
+bool engine::other_threads_run()
+{
+    std::error_code ignored;
+    const std::filesystem::directory_iterator tasks("/proc/self/task", ignored);
+    return std::distance(begin(tasks), end(tasks)) > 1;
+}
+
+// Nothing has changed for long, and all threads that could go on load the same again and again.
+bool engine::stuck()
+{
+    if (progress_count != seen_progress_) {
+        seen_progress_ = progress_count;
+        executed_at_progress_ = executed_;
+    }
+    const std::uint64_t idle = executed_ - executed_at_progress_;
+    if (idle <= settings().stuck_after || turn_ % 256 != 0) { return false; }
+    if (idle > 1000 * settings().stuck_after) { return true; }
+    for (const auto& o : running_) {
+        for (const auto& b : o->kernel->resident) {
+            for (const warp& w : b->warps) {
+                if (w.runnable() != 0 && !spins(w)) { return false; }
+            }
+        }
+    }
+    return true;
+}
+
+// Ends the work that can never end by itself, so that the host's wait returns an error.
+void engine::end_deadlock()
+{
+    std::vector<std::shared_ptr<operation>> waiting;
+    for (const auto& o : pending_) {
+        if (o->started && o->waits_for) { waiting.push_back(o); }
+    }
+    if (running_.empty() && waiting.empty()) {
+        stop("deadlock: the host waits for work that nothing can start: " +
+             (pending_.empty() ? std::string("no work is left") : pending_.front()->what));
+    }
+    make_report(rule::deadlock, describe_waits(running_, waiting));
+    constexpr int launch_timeout = 702;  // cudaErrorLaunchTimeout
+    const auto ended = running_;
+    for (const auto& o : ended) { fail(*o->kernel, launch_timeout); }
+    for (const auto& o : waiting) {
+        o->error = launch_timeout;
+        if (o->given_up) { o->given_up(); }
+        finish(o);
+    }
+    executed_at_progress_ = executed_;
+}
+
+}  // namespace emulator
