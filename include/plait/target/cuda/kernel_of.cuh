@@ -53,14 +53,12 @@ constexpr bool is_line()
     if (p.kind == pass_kind::all_reduce) { return true; }
     const node& space = Lowered::graph[p.space];
     if (space.dims > 1 && is_cut_inside(plan, P)) { return false; }
-    for (int i = 0; i < p.operands.count; ++i) {
-        const pass_operand& o = plan.operands[p.operands.first + i];
+    for (const pass_operand& o : Lowered::passes[P].operands) {
         if (o.from == source::mask && space.dims > 1 && p.slice_dim > 0) { return false; }
         if (o.slot < 0) { continue; }
         if (reach_in_line(space, p.slice_dim, Lowered::graph[plan.slots[o.slot].node]) == reach::strided) { return false; }
     }
-    for (int i = 0; i < p.results.count; ++i) {
-        const pass_result& r = plan.results[p.results.first + i];
+    for (const pass_result& r : Lowered::passes[P].results) {
         if (!r.reduces && !is_in_line(space, p.slice_dim, Lowered::graph[plan.slots[r.slot].node])) { return false; }
     }
     return true;
