@@ -40,7 +40,7 @@ struct axis_kernel_body {
         const int lane = w.by_warp ? static_cast<int>(threadIdx.x) % warp_size : 0;
         const int step = w.by_warp ? warp_size : 1;
         for (std::int64_t line = thread / step; line < w.lines; line += threads / step) {
-            place<true> at{0, {}};
+            place<arrangement::strided> at{0, {}};
             std::int64_t rest = line;
             std::int64_t out = 0;
             for (int d = w.dims - 1; d >= 0; --d) {

@@ -46,8 +46,11 @@ template <class... Input, class... Step, class... Output>
 struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<Output...>> {
     static constexpr int n_in = sizeof...(Input);
     static constexpr int n_out = sizeof...(Output);
-    static constexpr bool is_strided = (Input::is_strided || ... || false) || (Output::is_strided || ... || false);
+    static constexpr arrangement places = std::max({arrangement::line, Input::needs..., Output::needs...});
     static constexpr bool has_sums = (Output::is_sum || ... || false);
+    static constexpr bool has_peers = (Input::combines || ... || false) || (Output::to_all || ... || false);
+    /// Whether elements are addressed from the start of the space: then the grid may take them as one run.
+    static constexpr bool can_be_flat = places != arrangement::strided && !has_sums;
 
     /// Elements that a lane does at once: 16 bytes of the smallest that are read or written, 4 to 8 of them; where
     /// elements are added up always 4, so that sums do not depend on what else a kernel does.
@@ -72,6 +75,11 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
     __device__ static void run(const arguments& a)
     {
         meet(a.before);
+        if constexpr (can_be_flat) {
+            if (a.space.flat) {
+                with_peers(a.space.peers, [&](auto ranks) { run_flat<ranks>(a); });
+            }
+        }
         const int lane = static_cast<int>(threadIdx.x) % warp_size;
         const std::int64_t warps = std::int64_t{gridDim.x} * block_warps;
         for (std::int64_t t = std::int64_t{blockIdx.x} * block_warps + threadIdx.x / warp_size; t < a.space.tiles; t += warps) {
@@ -87,8 +95,7 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
     template <class Place>
     __device__ static auto evaluate_one(const arguments& a, const Place& at)
     {
-        tile_range nothing{};
-        return evaluate_at(a, at, nothing, inputs{});
+        return evaluate_at(a, at, inputs{});
     }
 
   private:
@@ -97,85 +104,160 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
     using outputs = std::make_integer_sequence<int, n_out>;
     using registers = kernels::registers<std::make_index_sequence<sizeof...(Input) + sizeof...(Step)>,
                                          typename Input::value..., kernels::compute_t<Step::type>...>;
-    using in_cursors = members<typename Input::cursor...>;
+    struct nothing {};
+    template <class O, int Ranks>
+    struct cursor_of {
+        using type = typename O::template cursor<Ranks>;
+    };
+    template <class O, int Ranks>
+    requires O::is_sum
+    struct cursor_of<O, Ranks> {
+        using type = nothing;
+    };
     template <class O>
-    struct output_cursor {
-        using type = typename O::cursor;
+    struct total_of {
+        using type = nothing;
     };
     template <class O>
     requires O::is_sum
-    struct output_cursor<O> {
-        using type = sum_state<typename O::total>;
+    struct total_of<O> {
+        using type = typename O::total;
     };
-    using out_cursors = members<typename output_cursor<Output>::type...>;
+    using totals = members<typename total_of<Output>::type...>;
+
+    /// Where operands and results are: of the whole space, or of a tile.
+    template <int Ranks>
+    struct cursors {
+        members<typename Input::template cursor<Ranks>...> in;
+        members<typename cursor_of<Output, Ranks>::type...> out;
+
+        template <bool Whole>
+        __device__ static cursors open(const arguments& a, const tile_range& tile)
+        {
+            cursors k;
+            k.template open_all<Whole>(a, tile, inputs{}, outputs{});
+            return k;
+        }
+
+      private:
+        template <bool Whole, int... I, int... O>
+        __device__ void open_all(const arguments& a, const tile_range& tile, std::integer_sequence<int, I...>,
+                                 std::integer_sequence<int, O...>)
+        {
+            ((get<I>(in) = Input::template open<Ranks, Whole>(get<I>(a.in), a.space, tile)), ...);
+            (open_output<Whole, O, Output>(a, tile), ...);
+        }
+        template <bool Whole, int O, class Out>
+        __device__ void open_output(const arguments& a, const tile_range& tile)
+        {
+            if constexpr (!Out::is_sum) { get<O>(out) = Out::template open<Ranks, Whole>(get<O>(a.out), a.space, tile); }
+        }
+    };
+
+    /// Calls f with the number of ranks as a constant, where there is code for as many; else 0.
+    template <class F>
+    __device__ static void with_peers(int peers, F&& f)
+    {
+        if constexpr (has_peers) {
+            if (peers == 2) { return f(std::integral_constant<int, 2>{}); }
+            if (peers == 4) { return f(std::integral_constant<int, 4>{}); }
+            if (peers == 8) { return f(std::integral_constant<int, 8>{}); }
+        }
+        f(std::integral_constant<int, 0>{});
+    }
+
+    template <int Ranks>
+    __device__ static void run_flat(const arguments& a)
+    {
+        const auto k = cursors<Ranks>::template open<true>(a, tile_range{});
+        totals none;
+        const unsigned step = gridDim.x * (block_threads * group);
+#pragma unroll 1
+        for (unsigned i = a.space.low + (blockIdx.x * block_threads + threadIdx.x) * group; i < a.space.high; i += step) {
+            run_group<group>(a, 0, k, none, i, inputs{}, outputs{});
+        }
+    }
 
     template <int... I, int... O>
     __device__ static void run_tile(const arguments& a, std::int64_t t, int lane, std::integer_sequence<int, I...>,
                                     std::integer_sequence<int, O...>)
     {
         const tile_range tile = find_tile(a.space, t);
-        in_cursors in;
-        out_cursors out;
-        ((get<I>(in) = Input::open(get<I>(a.in), a.space, tile)), ...);
-        (open_output<O, Output>(a, tile, out), ...);
+        const auto k = cursors<0>::template open<false>(a, tile);
+        totals sums;
+        (begin_sum<O, Output>(sums), ...);
         const int length = static_cast<int>(tile.end - tile.begin);
         // Elements [low, high) go in groups, those before and after one by one.
         int low = 0;
         if (t == 0 && a.space.shift > 0) { low = group - a.space.shift % group; }
         low = low % group < length ? low % group : 0;
         bool groups = a.space.vectors;
-        ((groups = groups && Input::template aligned<group>(get<I>(in), low)), ...);
-        ((groups = groups && is_output_aligned<O, Output>(out, low)), ...);
+        ((groups = groups && Input::template aligned<group>(get<I>(k.in), low)), ...);
+        ((groups = groups && is_output_aligned<O, Output>(k, low)), ...);
         const int high = groups ? low + (length - low) / group * group : low;
-        for (int i = low + lane * group; i < high; i += warp_size * group) { run_group<group>(a, tile, in, out, i, inputs{}, outputs{}); }
+        const auto run_groups = [&](const auto& cursors) {
+#pragma unroll 1
+            for (int i = low + lane * group; i < high; i += warp_size * group) {
+                run_group<group>(a, tile.begin, cursors, sums, static_cast<unsigned>(i), inputs{}, outputs{});
+            }
+        };
+        if constexpr (can_be_flat) { run_groups(k); }
+        else {
+            with_peers(a.space.peers, [&](auto ranks) { run_groups(cursors<ranks>::template open<false>(a, tile)); });
+        }
         if constexpr (has_sums) {  // element i is always lane i / 4 % 32's, in order
+#pragma unroll 1
             for (int g = high / group + (lane + warp_size - high / group % warp_size) % warp_size; g * group < length; g += warp_size) {
                 const int end = (g + 1) * group < length ? (g + 1) * group : length;
 #pragma unroll 1
-                for (int i = g * group; i < end; ++i) { run_group<1>(a, tile, in, out, i, inputs{}, outputs{}); }
+                for (int i = g * group; i < end; ++i) {
+                    run_group<1>(a, tile.begin, k, sums, static_cast<unsigned>(i), inputs{}, outputs{});
+                }
             }
-            (close_sum<O, Output>(a, t, lane, out), ...);
+            (close_sum<O, Output>(a, t, lane, sums), ...);
         } else {
             const int others = low + length - high;
 #pragma unroll 1
             for (int s = lane; s < others; s += warp_size) {
-                run_group<1>(a, tile, in, out, s < low ? s : high + s - low, inputs{}, outputs{});
+                run_group<1>(a, tile.begin, k, sums, static_cast<unsigned>(s < low ? s : high + s - low), inputs{}, outputs{});
             }
         }
     }
 
     template <int O, class Out>
-    __device__ static void open_output(const arguments& a, const tile_range& tile, out_cursors& out)
+    __device__ static void begin_sum(totals& sums)
     {
-        if constexpr (Out::is_sum) { get<O>(out).value = sum_identity<Out>(); }
-        else { get<O>(out) = Out::open(get<O>(a.out), a.space, tile); }
+        if constexpr (Out::is_sum) { get<O>(sums) = sum_identity<Out>(); }
     }
     template <int O, class Out>
-    __device__ static bool is_output_aligned(const out_cursors& out, int i)
+    __device__ static bool is_output_aligned(const cursors<0>& k, int i)
     {
         if constexpr (Out::is_sum) { return true; }
-        else { return Out::template aligned<group>(get<O>(out), i); }
+        else { return Out::template aligned<group>(get<O>(k.out), i); }
     }
     template <int O, class Out>
-    __device__ static void close_sum(const arguments& a, std::int64_t t, int lane, const out_cursors& out)
+    __device__ static void close_sum(const arguments& a, std::int64_t t, int lane, const totals& sums)
     {
-        if constexpr (Out::is_sum) { store_tile_sum<Out>(a.sums, O, t, lane, get<O>(out).value); }
+        if constexpr (Out::is_sum) { store_tile_sum<Out>(a.sums, O, t, lane, get<O>(sums)); }
     }
 
-    template <int N>
-    __device__ static place<is_strided> place_of(const walk& w, const tile_range& tile, int i)
+    __device__ static place<places> place_of(const walk& w, std::int64_t begin, unsigned i)
     {
-        if constexpr (is_strided) { return {i, find_coordinates(w, tile.begin + i)}; }
+        if constexpr (places == arrangement::strided) { return {i, find_coordinates(w, begin + i)}; }
+        else if constexpr (places == arrangement::rows) {
+            const auto [row, column] = find_row(w, begin + i);
+            return {i, row, column};
+        }
         else { return {i}; }
     }
 
-    template <int N, int... I, int... O>
-    __device__ static void run_group(const arguments& a, const tile_range& tile, const in_cursors& in, out_cursors& out, int i,
+    template <int N, int Ranks, int... I, int... O>
+    __device__ static void run_group(const arguments& a, std::int64_t begin, const cursors<Ranks>& k, totals& sums, unsigned i,
                                      std::integer_sequence<int, I...>, std::integer_sequence<int, O...>)
     {
-        const place<is_strided> at = place_of<N>(a.space, tile, i);
+        const place<places> at = place_of(a.space, begin, i);
         members<group_of<typename Input::value, N>...> loaded;
-        (Input::template load<N>(get<I>(a.in), a.space, get<I>(in), at, get<I>(loaded).v), ...);
+        (Input::template load<N>(get<I>(a.in), a.space, get<I>(k.in), at, get<I>(loaded).v), ...);
         members<group_of<value_at<Output::value>, N>...> results;
 #pragma unroll
         for (int e = 0; e < N; ++e) {
@@ -184,7 +266,7 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
             evaluate_steps(r, steps{});
             ((get<O>(results).v[e] = kernels::at<static_cast<std::size_t>(Output::value)>(r)), ...);
         }
-        (put<O, Output, N>(a, out, at, get<O>(results).v), ...);
+        (put<O, Output, N>(a, k, sums, at, get<O>(results).v), ...);
     }
     template <int V>
     using value_at = std::remove_cvref_t<decltype(kernels::at<static_cast<std::size_t>(V)>(std::declval<registers&>()))>;
@@ -194,21 +276,21 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
     {
         ((kernels::at<static_cast<std::size_t>(n_in + S)>(r) = kernels::evaluate<Step>(r)), ...);
     }
-    template <int O, class Out, int N, class Place, class From>
-    __device__ static void put(const arguments& a, out_cursors& out, const Place& at, const From (&x)[N])
+    template <int O, class Out, int N, int Ranks, class Place, class From>
+    __device__ static void put(const arguments& a, const cursors<Ranks>& k, totals& sums, const Place& at, const From (&x)[N])
     {
         if constexpr (Out::is_sum) {
 #pragma unroll
-            for (int e = 0; e < N; ++e) { add_to_sum<Out>(get<O>(out).value, x[e]); }
+            for (int e = 0; e < N; ++e) { add_to_sum<Out>(get<O>(sums), x[e]); }
         } else {
-            Out::template store<N>(get<O>(a.out), a.space, get<O>(out), at, x);
+            Out::template store<N>(get<O>(a.out), a.space, get<O>(k.out), at, x);
         }
     }
     template <class Place, int... I>
-    __device__ static auto evaluate_at(const arguments& a, const Place& at, const tile_range& tile, std::integer_sequence<int, I...>)
+    __device__ static auto evaluate_at(const arguments& a, const Place& at, std::integer_sequence<int, I...>)
     {
-        in_cursors in;
-        ((get<I>(in) = Input::open(get<I>(a.in), a.space, tile)), ...);
+        members<typename Input::template cursor<0>...> in;
+        ((get<I>(in) = Input::template open<0, true>(get<I>(a.in), a.space, tile_range{})), ...);
         members<group_of<typename Input::value, 1>...> loaded;
         (Input::template load<1>(get<I>(a.in), a.space, get<I>(in), at, get<I>(loaded).v), ...);
         registers r;

@@ -89,17 +89,21 @@ __device__ inline void meet(const meeting& m)
 {
     if (m.signals == nullptr) { return; }
     __syncthreads();
-    const std::uint32_t epoch = m.epochs[blockIdx.x] + 1;
-    const std::size_t row = static_cast<std::size_t>(blockIdx.x) * static_cast<std::size_t>(m.ranks);
-    for (int peer = static_cast<int>(threadIdx.x); peer < m.ranks; peer += static_cast<int>(blockDim.x)) {
-        if (peer != m.rank) { detail::signal_peer(m.signals[peer] + row + m.rank, epoch); }
-    }
-    for (int peer = static_cast<int>(threadIdx.x); peer < m.ranks; peer += static_cast<int>(blockDim.x)) {
-        if (peer != m.rank) { detail::wait_for_signal(m, m.signals[m.rank] + row + peer, epoch, peer); }
+    std::uint32_t epoch = 0;
+    if (static_cast<int>(threadIdx.x) < m.ranks) {
+        epoch = m.epochs[blockIdx.x] + 1;
+        const std::size_t row = static_cast<std::size_t>(blockIdx.x) * static_cast<std::size_t>(m.ranks);
+#pragma unroll 1
+        for (int peer = static_cast<int>(threadIdx.x); peer < m.ranks; peer += static_cast<int>(blockDim.x)) {
+            if (peer != m.rank) { detail::signal_peer(m.signals[peer] + row + m.rank, epoch); }
+        }
+#pragma unroll 1
+        for (int peer = static_cast<int>(threadIdx.x); peer < m.ranks; peer += static_cast<int>(blockDim.x)) {
+            if (peer != m.rank) { detail::wait_for_signal(m, m.signals[m.rank] + row + peer, epoch, peer); }
+        }
     }
     __syncthreads();
-    if (threadIdx.x == 0) { m.epochs[blockIdx.x] = epoch; }
-    __syncthreads();
+    if (threadIdx.x == 0) { m.epochs[blockIdx.x] = epoch; }  // read again behind the next meeting's first barrier
 }
 
 /// A kernel that only meets.

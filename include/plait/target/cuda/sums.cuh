@@ -27,11 +27,6 @@ struct sums_channel {
     bool divide[max_results]{};            // a mean
 };
 
-template <class Total>
-struct sum_state {
-    Total value;
-};
-
 template <class Out>
 __device__ typename Out::total sum_identity()
 {
