@@ -29,7 +29,7 @@ void build_pass(pass_build& b)
     else if constexpr (p.kind == pass_kind::embedding) { build_embedding<>(b); }
     else if constexpr (p.kind == pass_kind::all_to_all) { build_all_to_all<>(b); }
     else if constexpr (p.kind == pass_kind::reduce_axis) { build_axis(make_body<Lowered, P>(), b); }
-    else { build_map(make_body<Lowered, P>(), b); }
+    else { build_map(make_body<Lowered, P>(), b, row_dims<Lowered, P>()); }
 }
 
 /// By pass of a lowered program.

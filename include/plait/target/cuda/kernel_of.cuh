@@ -35,33 +35,67 @@ constexpr bool is_in_line(const node& space, int slice_dim, const node& v)
     if (v.sliced_along() == slice_dim) { return true; }
     return v.sliced_along() < 0 && slice_dim == 0;  // the whole, of which a part in one piece is taken
 }
-constexpr reach reach_in_line(const node& space, int slice_dim, const node& v)
+/// Whether a value is one row of the space, the same for all rows, which are numbered along the first k dimensions.
+constexpr bool is_column(const node& space, int slice_dim, const node& v, int k)
 {
-    return is_in_line(space, slice_dim, v) ? reach::line
-           : is_single(v)                  ? reach::single
-           : is_per_tensor_value(v)        ? reach::per_tensor
-                                           : reach::strided;
+    if (v.dims > space.dims || slice_dim >= k || v.sliced_along() >= 0) { return false; }
+    for (int d = 0; d < space.dims; ++d) {
+        const int own = d - (space.dims - v.dims);
+        const packed_extent e = own < 0 ? packed_extent{1} : v.shape[own];
+        if (e != (d < k ? packed_extent{1} : space.shape[d])) { return false; }
+    }
+    return true;
+}
+/// Whether a value is one element for each row.
+constexpr bool is_row(const node& space, int slice_dim, const node& v, int k)
+{
+    if (v.dims != space.dims || slice_dim >= k) { return false; }
+    for (int d = 0; d < space.dims; ++d) {
+        if (v.shape[d] != (d < k ? space.shape[d] : packed_extent{1})) { return false; }
+    }
+    return v.sliced_along() == slice_dim || (v.sliced_along() < 0 && slice_dim == 0);
+}
+constexpr reach reach_in_line(const node& space, int slice_dim, const node& v, int k)
+{
+    return is_in_line(space, slice_dim, v)        ? reach::line
+           : is_single(v)                         ? reach::single
+           : is_per_tensor_value(v)               ? reach::per_tensor
+           : is_column(space, slice_dim, v, k) ? reach::column
+           : is_row(space, slice_dim, v, k)    ? reach::row
+                                                  : reach::strided;
 }
 
-/// Whether pass P goes along a line: everything that it touches is consecutive, or one value for all.
+/// Whether everything that pass P touches is found along a line whose rows are numbered along k dimensions; 0: without rows.
 template <class Lowered, int P>
-constexpr bool is_line()
+constexpr bool goes_along_line(int k)
 {
     constexpr const auto& plan = Lowered::plan;
     constexpr pass_plan p = plan.passes[P];
-    if (p.kind == pass_kind::reduce_axis) { return false; }
-    if (p.kind == pass_kind::all_reduce) { return true; }
     const node& space = Lowered::graph[p.space];
-    if (space.dims > 1 && is_cut_inside(plan, P)) { return false; }
     for (const pass_operand& o : Lowered::passes[P].operands) {
         if (o.from == source::mask && space.dims > 1 && p.slice_dim > 0) { return false; }
         if (o.slot < 0) { continue; }
-        if (reach_in_line(space, p.slice_dim, Lowered::graph[plan.slots[o.slot].node]) == reach::strided) { return false; }
+        if (reach_in_line(space, p.slice_dim, Lowered::graph[plan.slots[o.slot].node], k) == reach::strided) { return false; }
     }
     for (const pass_result& r : Lowered::passes[P].results) {
         if (!r.reduces && !is_in_line(space, p.slice_dim, Lowered::graph[plan.slots[r.slot].node])) { return false; }
     }
     return true;
+}
+/// Along how many dimensions the rows of pass P are numbered; 0: it has none; -1: it goes by coordinates.
+template <class Lowered, int P>
+constexpr int row_dims()
+{
+    constexpr const auto& plan = Lowered::plan;
+    constexpr pass_plan p = plan.passes[P];
+    if (p.kind == pass_kind::reduce_axis) { return -1; }
+    if (p.kind == pass_kind::all_reduce) { return 0; }
+    const node& space = Lowered::graph[p.space];
+    if (space.dims > 1 && is_cut_inside(plan, P)) { return -1; }
+    for (int k = 0; k < std::max<int>(1, space.dims); ++k) {
+        if (goes_along_line<Lowered, P>(k)) { return k; }
+    }
+    return -1;
 }
 
 template <class Lowered, int P, int I>
@@ -71,7 +105,8 @@ constexpr auto input_type()
     constexpr pass_plan p = plan.passes[P];
     constexpr pass_operand o = plan.operands[p.operands.first + I];
     constexpr dtype type = Lowered::graph[o.node].type;
-    constexpr bool line = is_line<Lowered, P>();
+    constexpr int rows = row_dims<Lowered, P>();
+    constexpr bool line = rows >= 0;
     if constexpr (o.from == source::number) { return number_input<Lowered::graph[o.node].bits>{}; }
     else if constexpr (o.from == source::world_size) { return scalar_input<dtype::f64>{}; }
     else if constexpr (o.from == source::scalar) { return scalar_input<type>{}; }
@@ -79,7 +114,7 @@ constexpr auto input_type()
     else {
         constexpr const node& v = Lowered::graph[plan.slots[o.slot].node];
         constexpr reach how = line && p.kind == pass_kind::all_reduce ? reach::line
-                              : line      ? reach_in_line(Lowered::graph[p.space], p.slice_dim, v)
+                              : line      ? reach_in_line(Lowered::graph[p.space], p.slice_dim, v, rows)
                               : o.uniform ? reach::broadcast
                                           : reach::strided;
         if constexpr (plait::detail::combines_ranks(o.from)) { return combined_input<v.type, o.combine, how>{}; }
@@ -96,7 +131,7 @@ constexpr auto output_type()
     constexpr int value = plait::detail::kernel_type<Lowered, P>::k.outputs[R].value;
     if constexpr (r.reduces) { return sum_output<value, n.type, n.attrs.combine>{}; }
     else {
-        constexpr reach how = is_line<Lowered, P>() ? reach::line : reach::strided;
+        constexpr reach how = row_dims<Lowered, P>() >= 0 ? reach::line : reach::strided;
         return memory_output<value, n.type, r.to == destination::all_ranks, how>{};
     }
 }

@@ -166,10 +166,12 @@ class refreshed_launch : public kernel_launch<Arguments> {
 
 /// Puts the launch of a pass over elements at the end of the build's list.
 template <class Body>
-void build_map(Body, pass_build& b)
+void build_map(Body, pass_build& b, int row_dims)
 {
     const auto* kernel = reinterpret_cast<const void*>(&map_kernel<Body>);
-    map_layout layout(b, body_parts<Body>::facts);
+    body_facts facts = body_parts<Body>::facts;
+    facts.row_dims = row_dims;
+    map_layout layout(b, facts);
     auto l = std::make_unique<refreshed_launch<Body, typename Body::arguments>>(b, kernel);
     body_parts<Body>::fill(l->arguments, layout);
     l->arguments.before = b.before;
