@@ -173,7 +173,7 @@ std::vector<outcome> adam(rank_of<Ranks>& r)
                     {"by hand", [&] {
                          r.launch(&by_hand::adam_kernel<Ranks>, blocks, g_all, p_all, reinterpret_cast<float4*>(m.data()),
                                   reinterpret_cast<float4*>(v.data()), count,
-                                  by_hand::adam_numbers{lr, beta1, beta2, eps, 1 / c1, 1 / c2, 1.0F / Ranks}, meeting, meeting);
+                                  by_hand::adam_numbers{-lr, beta1, beta2, eps, 1 / c1, 1 / c2, 1.0F / Ranks}, meeting, meeting);
                      }}},
                    p, [&] { r.fill(p, p0), r.fill(m, m0), r.fill(v, m0); }, 1e-6);
 }
@@ -202,7 +202,7 @@ std::vector<outcome> adam_mixed(rank_of<Ranks>& r)
                      }},
                     {"by hand", [&] {
                          r.launch(&by_hand::adam_mixed_kernel<Ranks>, blocks, g_all, model_all, four(p), four(m), four(v), count,
-                                  by_hand::adam_numbers{lr, beta1, beta2, eps, 1 / c1, 1 / c2, 1.0F / Ranks}, meeting, meeting);
+                                  by_hand::adam_numbers{-lr, beta1, beta2, eps, 1 / c1, 1 / c2, 1.0F / Ranks}, meeting, meeting);
                      }}},
                    model, [&] { r.fill(p, p0), r.fill(m, m0), r.fill(v, m0); }, 1e-2);
 }

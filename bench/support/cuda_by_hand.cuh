@@ -78,17 +78,18 @@ struct sgd_numbers {
 
 /// g: this rank's slice in all ranks' gradients; p: in all ranks' parameters, of which the first is its own.
 template <int Ranks>
-__global__ void __launch_bounds__(threads) sgd_kernel(const of_ranks<const float4, Ranks> g, const of_ranks<float4, Ranks> p, float4* __restrict__ m,
-                           unsigned n, const sgd_numbers a, const rendezvous<Ranks> before, const rendezvous<Ranks> after)
+__global__ void __launch_bounds__(threads) sgd_kernel(const __grid_constant__ of_ranks<const float4, Ranks> g, const __grid_constant__ of_ranks<float4, Ranks> p, float4* __restrict__ m,
+                           unsigned n, const __grid_constant__ sgd_numbers a, const __grid_constant__ rendezvous<Ranks> before, const __grid_constant__ rendezvous<Ranks> after)
 {
     meet(before);
+    const float minus_lr = -a.lr;
     for (unsigned i = blockIdx.x * threads + threadIdx.x; i < n; i += gridDim.x * threads) {
         const float4 sum = sum_of(g, i);
         float4 m4 = m[i], p4 = p.p[0][i];
         const auto one = [&](float x, float& mi, float& pi) {
             x *= a.inverse_ranks;
             mi = a.momentum * mi + (x + a.weight_decay * pi);
-            pi -= a.lr * mi;
+            pi += minus_lr * mi;
         };
         one(sum.x, m4.x, p4.x), one(sum.y, m4.y, p4.y), one(sum.z, m4.z, p4.z), one(sum.w, m4.w, p4.w);
         m[i] = m4;
@@ -98,20 +99,20 @@ __global__ void __launch_bounds__(threads) sgd_kernel(const of_ranks<const float
 }
 
 struct adam_numbers {
-    float lr, beta1, beta2, eps, inverse_c1, inverse_c2, inverse_ranks;
+    float minus_lr, beta1, beta2, eps, inverse_c1, inverse_c2, inverse_ranks;
 };
 __device__ inline void adam_element(const adam_numbers& a, float x, float& m, float& v, float& p)
 {
     x *= a.inverse_ranks;
     m = a.beta1 * m + (1 - a.beta1) * x;
     v = a.beta2 * v + (1 - a.beta2) * x * x;
-    p -= a.lr * ((m * a.inverse_c1) / (sqrtf(v * a.inverse_c2) + a.eps));
+    p += a.minus_lr * ((m * a.inverse_c1) / (sqrtf(v * a.inverse_c2) + a.eps));
 }
 
 template <int Ranks>
-__global__ void __launch_bounds__(threads) adam_kernel(const of_ranks<const float4, Ranks> g, const of_ranks<float4, Ranks> p, float4* __restrict__ m,
-                            float4* __restrict__ v, unsigned n, const adam_numbers a, const rendezvous<Ranks> before,
-                            const rendezvous<Ranks> after)
+__global__ void __launch_bounds__(threads) adam_kernel(const __grid_constant__ of_ranks<const float4, Ranks> g, const __grid_constant__ of_ranks<float4, Ranks> p, float4* __restrict__ m,
+                            float4* __restrict__ v, unsigned n, const __grid_constant__ adam_numbers a, const __grid_constant__ rendezvous<Ranks> before,
+                            const __grid_constant__ rendezvous<Ranks> after)
 {
     meet(before);
     for (unsigned i = blockIdx.x * threads + threadIdx.x; i < n; i += gridDim.x * threads) {
@@ -131,9 +132,9 @@ __global__ void __launch_bounds__(threads) adam_kernel(const of_ranks<const floa
 /// Gradients in f16, whose sum is rounded to f16 (as an all_reduce of f16 does); the model's copy in bf16; f32 state. Eight
 /// elements a thread: 16 bytes of the halves.
 template <int Ranks>
-__global__ void __launch_bounds__(threads) adam_mixed_kernel(const of_ranks<const uint4, Ranks> g, const of_ranks<uint4, Ranks> model, float4* __restrict__ p,
-                                  float4* __restrict__ m, float4* __restrict__ v, unsigned n, const adam_numbers a,
-                                  const rendezvous<Ranks> before, const rendezvous<Ranks> after)
+__global__ void __launch_bounds__(threads) adam_mixed_kernel(const __grid_constant__ of_ranks<const uint4, Ranks> g, const __grid_constant__ of_ranks<uint4, Ranks> model, float4* __restrict__ p,
+                                  float4* __restrict__ m, float4* __restrict__ v, unsigned n, const __grid_constant__ adam_numbers a,
+                                  const __grid_constant__ rendezvous<Ranks> before, const __grid_constant__ rendezvous<Ranks> after)
 {
     meet(before);
     for (unsigned i = blockIdx.x * threads + threadIdx.x; i < n; i += gridDim.x * threads) {
@@ -169,10 +170,10 @@ __global__ void __launch_bounds__(threads) adam_mixed_kernel(const of_ranks<cons
 
 /// y = residual + dropout(all_reduce(x) + bias), on this rank's rows, to all; `first` is the first element's global index.
 template <int Ranks>
-__global__ void __launch_bounds__(threads) epilogue_kernel(const of_ranks<const float4, Ranks> x, const float4* __restrict__ bias,
-                                const float4* __restrict__ residual, const of_ranks<float4, Ranks> y, unsigned n, unsigned width,
+__global__ void __launch_bounds__(threads) epilogue_kernel(const __grid_constant__ of_ranks<const float4, Ranks> x, const float4* __restrict__ bias,
+                                const float4* __restrict__ residual, const __grid_constant__ of_ranks<float4, Ranks> y, unsigned n, unsigned width,
                                 std::uint64_t first, std::uint64_t seed, std::uint64_t threshold, float keep,
-                                const rendezvous<Ranks> before, const rendezvous<Ranks> after)
+                                const __grid_constant__ rendezvous<Ranks> before, const __grid_constant__ rendezvous<Ranks> after)
 {
     meet(before);
     for (unsigned i = blockIdx.x * threads + threadIdx.x; i < n; i += gridDim.x * threads) {

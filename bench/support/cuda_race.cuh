@@ -113,6 +113,7 @@ inline std::vector<outcome> race(plait::cuda_communicator& comm, const std::vect
             if (comm.rank() == 0) { emulator_clear_counters(); }
             meet();
             sides[i].step();
+            comm.barrier("all are launched");  // before any begins: what ranks do while they wait for others is no work
             meet();
             if (comm.rank() == 0) { all[i].did = read_counts(emulator_counters_json()); }
             meet();

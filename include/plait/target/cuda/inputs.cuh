@@ -114,11 +114,41 @@ struct peer_pointers<T, 0> {
 };
 
 template <dtype D>
-__device__ kernels::compute_t<D> computed(stored_t<D> x)
+__host__ __device__ kernels::compute_t<D> computed(stored_t<D> x)
 {
     if constexpr (D == dtype::boolean) { return x != 0; }
     else { return static_cast<kernels::compute_t<D>>(x); }
 }
+/// The value as an element in memory.
+template <dtype D, class From>
+__device__ stored_t<D> as_stored(From x)
+{
+    if constexpr (D == dtype::f16 || D == dtype::bf16) { return element_t<D>(static_cast<float>(x)); }
+    else { return static_cast<stored_t<D>>(kernels::convert<element_t<D>>(x)); }
+}
+
+/// N values as elements in memory; those of 16 bits are converted two by two.
+template <dtype D, class From, int N>
+__device__ packet<stored_t<D>, N> stored_packet(const From (&x)[N])
+{
+    packet<stored_t<D>, N> all;
+    if constexpr ((D == dtype::f16 || D == dtype::bf16) && N % 2 == 0) {
+#pragma unroll
+        for (int e = 0; e < N; e += 2) {
+            const float low = static_cast<float>(x[e]);
+            const float high = static_cast<float>(x[e + 1]);
+            std::uint32_t two;
+            if constexpr (D == dtype::f16) { asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(two) : "f"(high), "f"(low)); }
+            else { asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(two) : "f"(high), "f"(low)); }
+            __builtin_memcpy(all.element + e, &two, sizeof two);
+        }
+    } else {
+#pragma unroll
+        for (int e = 0; e < N; ++e) { all.element[e] = as_stored<D>(x[e]); }
+    }
+    return all;
+}
+
 /// Where a value is that lies in the space as `How` says, from where its cursor points to.
 template <reach How, class Place>
 __device__ auto offset_to(const memory_channel& c, const walk& w, const Place& at)
@@ -134,6 +164,7 @@ inline constexpr bool is_one_for_a_group = How != reach::line && How != reach::c
 /// Memory of one rank.
 template <dtype D, reach How>
 struct memory_input {
+    static constexpr bool is_argument = false;
     static constexpr bool combines = false;
     static constexpr reach how = How;
     using value = kernels::compute_t<D>;
@@ -180,6 +211,7 @@ struct memory_input {
 /// Memory of all ranks, combined in rank order; f16 and bf16 in f32, rounded once.
 template <dtype D, reduction R, reach How>
 struct combined_input {
+    static constexpr bool is_argument = false;
     static constexpr bool combines = true;
     static constexpr reach how = How;
     using value = kernels::compute_t<D>;
@@ -236,11 +268,11 @@ struct combined_input {
             for (int r = 0; r < Ranks; ++r) { all[r] = packet<T, N>::load(of[r] + i); }
 #pragma unroll
             for (int e = 0; e < N; ++e) {
-                value x = computed<D>(all[0].element[e]);
+                to[e] = computed<D>(all[0].element[e]);
 #pragma unroll
-                for (int r = 1; r < Ranks; ++r) { x = kernels::combine<R, value>(x, computed<D>(all[r].element[e])); }
-                to[e] = kernels::round_to<D>(x);
+                for (int r = 1; r < Ranks; ++r) { to[e] = kernels::combine<R, value>(to[e], computed<D>(all[r].element[e])); }
             }
+            round_all(to);
         } else {
             if (of.count == 0) {  // not the root: nothing arrives here
 #pragma unroll
@@ -256,8 +288,16 @@ struct combined_input {
 #pragma unroll
                 for (int e = 0; e < N; ++e) { to[e] = kernels::combine<R, value>(to[e], computed<D>(next.element[e])); }
             }
+            round_all(to);
+        }
+    }
+    template <int N>
+    __device__ static void round_all(value (&x)[N])
+    {
+        if constexpr (D == dtype::f16 || D == dtype::bf16) {
+            const packet<T, N> all = stored_packet<D>(x);
 #pragma unroll
-            for (int e = 0; e < N; ++e) { to[e] = kernels::round_to<D>(to[e]); }
+            for (int e = 0; e < N; ++e) { x[e] = computed<D>(all.element[e]); }
         }
     }
 };
@@ -270,6 +310,13 @@ template <dtype D>
 struct scalar_input {
     using value = kernels::compute_t<D>;
     using channel = scalar_channel;
+    static constexpr bool is_argument = true;
+    __host__ __device__ static value of(const channel& c)
+    {
+        stored_t<D> x;
+        __builtin_memcpy(&x, &c.bits, sizeof x);
+        return computed<D>(x);
+    }
     static constexpr bool combines = false;
     static constexpr arrangement needs = arrangement::line;
     static constexpr int element_bytes = 0;
@@ -288,10 +335,8 @@ struct scalar_input {
     template <int N, class Cursor, class Place>
     __device__ static void load(const channel& c, const walk&, const Cursor&, const Place&, value (&to)[N])
     {
-        stored_t<D> x;
-        __builtin_memcpy(&x, &c.bits, sizeof x);
 #pragma unroll
-        for (int e = 0; e < N; ++e) { to[e] = computed<D>(x); }
+        for (int e = 0; e < N; ++e) { to[e] = of(c); }
     }
 };
 
@@ -301,6 +346,8 @@ template <std::uint64_t Bits>
 struct number_input {
     using value = double;
     using channel = no_channel;
+    static constexpr bool is_argument = true;
+    __host__ __device__ static value of(const channel&) { return __builtin_bit_cast(double, Bits); }
     static constexpr bool combines = false;
     static constexpr arrangement needs = arrangement::line;
     static constexpr int element_bytes = 0;
@@ -320,7 +367,7 @@ struct number_input {
     __device__ static void load(const channel&, const walk&, const Cursor&, const Place&, value (&to)[N])
     {
 #pragma unroll
-        for (int e = 0; e < N; ++e) { to[e] = __builtin_bit_cast(double, Bits); }
+        for (int e = 0; e < N; ++e) { to[e] = of({}); }
     }
 };
 
@@ -333,6 +380,7 @@ struct mask_channel {
 };
 template <bool Strided>
 struct mask_input {
+    static constexpr bool is_argument = false;
     using value = bool;
     using channel = mask_channel;
     static constexpr bool combines = false;

@@ -121,6 +121,21 @@ constexpr auto input_type()
         else { return memory_input<v.type, how>{}; }
     }
 }
+/// The value from which result R is stored: of one that is rounded to f16 or bf16 what it is before, as storing rounds it.
+template <class Lowered, int P, int R>
+constexpr int stored_value(dtype stored)
+{
+    constexpr const auto& k = plait::detail::kernel_type<Lowered, P>::k;
+    int v = k.outputs[R].value;
+    constexpr int n_in = Lowered::plan.passes[P].operands.count;
+    const bool is_low = stored == dtype::f16 || stored == dtype::bf16;
+    if (is_low && v >= n_in) {
+        const auto& s = k.steps[v - n_in];
+        if (s.kind == op::cast && s.type == stored && s.operands == dtype::f32) { v = s.a; }
+    }
+    return v;
+}
+
 template <class Lowered, int P, int R>
 constexpr auto output_type()
 {
@@ -128,7 +143,7 @@ constexpr auto output_type()
     constexpr pass_plan p = plan.passes[P];
     constexpr pass_result r = plan.results[p.results.first + R];
     constexpr node n = Lowered::graph[r.node];
-    constexpr int value = plait::detail::kernel_type<Lowered, P>::k.outputs[R].value;
+    constexpr int value = r.reduces ? plait::detail::kernel_type<Lowered, P>::k.outputs[R].value : stored_value<Lowered, P, R>(n.type);
     if constexpr (r.reduces) { return sum_output<value, n.type, n.attrs.combine>{}; }
     else {
         constexpr reach how = row_dims<Lowered, P>() >= 0 ? reach::line : reach::strided;

@@ -6,6 +6,7 @@
 #include <plait/target/cuda/sums.cuh>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace plait::cuda {
@@ -15,6 +16,9 @@ template <int I, class T>
 struct numbered {
     T value;
 };
+struct nothing {};
+template <int I>
+struct numbered<I, nothing> {};
 template <int I, class T>
 __host__ __device__ T& get(numbered<I, T>& n)
 {
@@ -63,12 +67,35 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
         return smallest <= 2 ? 8 : 4;
     }();
 
+    /// Whether step s is the same for all elements and exact on the host: it is then an argument. By value.
+    static constexpr auto known = [] {
+        std::array<bool, n_in + sizeof...(Step) + 1> all{Input::is_argument...};
+        int v = n_in;
+        const auto look = [&](op kind, int a, int b, int c) {
+            constexpr op exact[] = {op::add, op::sub, op::mul, op::div, op::neg, op::abs, op::sqrt, op::cast};
+            const bool is_exact = std::ranges::find(exact, kind) != std::end(exact) && c < 0 && all[a] && (b < 0 || all[b]);
+            all[v++] = is_exact;
+        };
+        (look(Step::kind, Step::a, Step::b, Step::c), ...);
+        return all;
+    }();
+    template <int S>
+    static constexpr bool is_argument = known[n_in + S];
+    template <class Steps>
+    struct constants_of;
+    template <int... S>
+    struct constants_of<std::integer_sequence<int, S...>> {
+        using type = members<std::conditional_t<is_argument<S>, kernels::compute_t<Step::type>, nothing>...>;
+    };
+    using steps = std::make_integer_sequence<int, static_cast<int>(sizeof...(Step))>;
+
     struct arguments {
         walk space;
         meeting before;
         meeting after;
         members<typename Input::channel...> in;
         members<typename Output::channel...> out;
+        typename constants_of<steps>::type constants;
         sums_channel sums;
     };
 
@@ -91,6 +118,9 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
         meet(a.after);
     }
 
+    /// Evaluates, on the host, what is the same for all elements.
+    static void find_constants(arguments& a) { find_constants(a, inputs{}, steps{}); }
+
     /// The value of the one output at some coordinates, for reductions along an axis.
     template <class Place>
     __device__ static auto evaluate_one(const arguments& a, const Place& at)
@@ -100,11 +130,9 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
 
   private:
     using inputs = std::make_integer_sequence<int, n_in>;
-    using steps = std::make_integer_sequence<int, static_cast<int>(sizeof...(Step))>;
     using outputs = std::make_integer_sequence<int, n_out>;
     using registers = kernels::registers<std::make_index_sequence<sizeof...(Input) + sizeof...(Step)>,
                                          typename Input::value..., kernels::compute_t<Step::type>...>;
-    struct nothing {};
     template <class O, int Ranks>
     struct cursor_of {
         using type = typename O::template cursor<Ranks>;
@@ -263,7 +291,7 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
         for (int e = 0; e < N; ++e) {
             registers r;
             ((kernels::at<static_cast<std::size_t>(I)>(r) = get<I>(loaded).v[e]), ...);
-            evaluate_steps(r, steps{});
+            evaluate_steps(a, r, steps{});
             ((get<O>(results).v[e] = kernels::at<static_cast<std::size_t>(Output::value)>(r)), ...);
         }
         (put<O, Output, N>(a, k, sums, at, get<O>(results).v), ...);
@@ -272,9 +300,33 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
     using value_at = std::remove_cvref_t<decltype(kernels::at<static_cast<std::size_t>(V)>(std::declval<registers&>()))>;
 
     template <int... S>
-    __device__ static void evaluate_steps(registers& r, std::integer_sequence<int, S...>)
+    __device__ static void evaluate_steps(const arguments& a, registers& r, std::integer_sequence<int, S...>)
     {
-        ((kernels::at<static_cast<std::size_t>(n_in + S)>(r) = kernels::evaluate<Step>(r)), ...);
+        (evaluate_step<S, Step>(a, r), ...);
+    }
+    template <int S, class Next>
+    __device__ static void evaluate_step(const arguments& a, registers& r)
+    {
+        auto& to = kernels::at<static_cast<std::size_t>(n_in + S)>(r);
+        if constexpr (is_argument<S>) { to = get<S>(a.constants); }
+        else { to = kernels::evaluate<Next>(r); }
+    }
+    template <int... I, int... S>
+    static void find_constants(arguments& a, std::integer_sequence<int, I...>, std::integer_sequence<int, S...>)
+    {
+        registers r{};
+        const auto load = [&]<int J, class In>(std::integral_constant<int, J>, std::type_identity<In>) {
+            if constexpr (In::is_argument) { kernels::at<static_cast<std::size_t>(J)>(r) = In::of(get<J>(a.in)); }
+        };
+        (load(std::integral_constant<int, I>{}, std::type_identity<Input>{}), ...);
+        const auto next = [&]<int J, class One>(std::integral_constant<int, J>, std::type_identity<One>) {
+            if constexpr (is_argument<J>) {
+                auto& value = kernels::at<static_cast<std::size_t>(n_in + J)>(r);
+                value = kernels::evaluate<One>(r);
+                get<J>(a.constants) = value;
+            }
+        };
+        (next(std::integral_constant<int, S>{}, std::type_identity<Step>{}), ...);
     }
     template <int O, class Out, int N, int Ranks, class Place, class From>
     __device__ static void put(const arguments& a, const cursors<Ranks>& k, totals& sums, const Place& at, const From (&x)[N])
@@ -295,7 +347,7 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
         (Input::template load<1>(get<I>(a.in), a.space, get<I>(in), at, get<I>(loaded).v), ...);
         registers r;
         ((kernels::at<static_cast<std::size_t>(I)>(r) = get<I>(loaded).v[0]), ...);
-        evaluate_steps(r, steps{});
+        evaluate_steps(a, r, steps{});
         constexpr int v = (Output::value, ...);
         return kernels::at<static_cast<std::size_t>(v)>(r);
     }

@@ -41,7 +41,11 @@ struct body_parts<map_body<kernels::list<Input...>, kernels::list<Step...>, kern
         fill_inputs(a, layout, inputs{});
     }
     /// What may differ from run to run: values of scalars.
-    static void refresh(arguments& a, const plait::arguments& run, const pass_view& pass) { refresh(a, run, pass, inputs{}); }
+    static void refresh(arguments& a, const plait::arguments& run, const pass_view& pass)
+    {
+        refresh(a, run, pass, inputs{});
+        body::find_constants(a);
+    }
 
   private:
     template <int... I>

@@ -8,36 +8,6 @@
 
 namespace plait::cuda {
 
-/// The value as an element in memory.
-template <dtype D, class From>
-__device__ stored_t<D> as_stored(From x)
-{
-    if constexpr (D == dtype::f16 || D == dtype::bf16) { return element_t<D>(static_cast<float>(x)); }
-    else { return static_cast<stored_t<D>>(kernels::convert<element_t<D>>(x)); }
-}
-
-/// N values as elements in memory; those of 16 bits are converted two by two.
-template <dtype D, class From, int N>
-__device__ packet<stored_t<D>, N> stored_packet(const From (&x)[N])
-{
-    packet<stored_t<D>, N> all;
-    if constexpr ((D == dtype::f16 || D == dtype::bf16) && N % 2 == 0) {
-#pragma unroll
-        for (int e = 0; e < N; e += 2) {
-            const float low = static_cast<float>(x[e]);
-            const float high = static_cast<float>(x[e + 1]);
-            std::uint32_t two;
-            if constexpr (D == dtype::f16) { asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(two) : "f"(high), "f"(low)); }
-            else { asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(two) : "f"(high), "f"(low)); }
-            __builtin_memcpy(all.element + e, &two, sizeof two);
-        }
-    } else {
-#pragma unroll
-        for (int e = 0; e < N; ++e) { all.element[e] = as_stored<D>(x[e]); }
-    }
-    return all;
-}
-
 /// Value `V`, stored as dtype D: to one rank's memory, or to that of all ranks.
 template <int V, dtype D, bool ToAll, reach How>
 struct memory_output {
