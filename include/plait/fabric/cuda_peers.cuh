@@ -189,7 +189,10 @@ class cuda_communicator : public cuda::memory_source {
         m.limit = limit > 0 ? static_cast<std::uint64_t>(limit) : 0;
         m.stage = static_cast<int>(std::ranges::find(stages_, stage) - stages_.begin());
         if (m.stage == static_cast<int>(stages_.size())) { stages_.push_back(std::move(stage)); }
-        if (size() == 1) { m.signals = nullptr; }
+        if (size() == 1) {
+            m.signals = nullptr;
+            m.ranks = 0;
+        }
         return m;
     }
 
@@ -204,7 +207,7 @@ class cuda_communicator : public cuda::memory_source {
     void connect()
     {
         const auto ranks = static_cast<std::size_t>(size());
-        const std::size_t words = cuda::max_meeting_blocks * (ranks + 1);
+        const std::size_t words = cuda::max_meeting_blocks * ranks * 2;
         void* memory = nullptr;
         cuda::check(cudaMalloc(&memory, words * sizeof(std::uint32_t) + ranks * sizeof(void*)), "CUDA: memory for signals");
         group_.keep(std::span(&memory, 1));

@@ -136,6 +136,22 @@ constexpr int stored_value(dtype stored)
     return v;
 }
 
+/// The operand of pass P that is this rank's memory of the value to which result R goes, both along the line; or -1.
+template <class Lowered, int P, int R>
+constexpr int operand_like()
+{
+    constexpr const auto& plan = Lowered::plan;
+    constexpr pass_plan p = plan.passes[P];
+    constexpr pass_result r = plan.results[p.results.first + R];
+    const bool to_own = r.to == destination::own || r.to == destination::all_ranks;
+    if (row_dims<Lowered, P>() < 0 || p.kind == pass_kind::all_reduce || r.reduces || !to_own) { return -1; }
+    for (int i = 0; i < p.operands.count; ++i) {
+        const pass_operand& o = plan.operands[p.operands.first + i];
+        if (o.slot == r.slot && o.from == source::own) { return i; }
+    }
+    return -1;
+}
+
 template <class Lowered, int P, int R>
 constexpr auto output_type()
 {
@@ -147,7 +163,7 @@ constexpr auto output_type()
     if constexpr (r.reduces) { return sum_output<value, n.type, n.attrs.combine>{}; }
     else {
         constexpr reach how = row_dims<Lowered, P>() >= 0 ? reach::line : reach::strided;
-        return memory_output<value, n.type, r.to == destination::all_ranks, how>{};
+        return memory_output<value, n.type, r.to == destination::all_ranks, how, operand_like<Lowered, P, R>()>{};
     }
 }
 

@@ -103,14 +103,15 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
     {
         meet(a.before);
         if constexpr (can_be_flat) {
-            if (a.space.flat) {
-                with_peers(a.space.peers, [&](auto ranks) { run_flat<ranks>(a); });
-            }
+            with_peers(a.space.flat, [&](auto ranks) { run_flat<ranks>(a); });
         }
-        const int lane = static_cast<int>(threadIdx.x) % warp_size;
-        const std::int64_t warps = std::int64_t{gridDim.x} * block_warps;
-        for (std::int64_t t = std::int64_t{blockIdx.x} * block_warps + threadIdx.x / warp_size; t < a.space.tiles; t += warps) {
-            run_tile(a, t, lane, inputs{}, outputs{});
+        if (a.space.tiles != 0) {
+            const auto lane = static_cast<int>(threadIdx.x % warp_size);
+            const std::int64_t warps = std::int64_t{gridDim.x} * block_warps;
+#pragma unroll 1
+            for (std::int64_t t = std::int64_t{blockIdx.x} * block_warps + threadIdx.x / warp_size; t < a.space.tiles; t += warps) {
+                run_tile(a, t, lane, inputs{}, outputs{});
+            }
         }
         if constexpr (has_sums) {
             finish_sums<Output...>(a.sums, outputs{});
@@ -178,11 +179,18 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
         template <bool Whole, int O, class Out>
         __device__ void open_output(const arguments& a, const tile_range& tile)
         {
-            if constexpr (!Out::is_sum) { get<O>(out) = Out::template open<Ranks, Whole>(get<O>(a.out), a.space, tile); }
+            if constexpr (!Out::is_sum) {
+                auto& to = get<O>(out);
+                to = Out::template open<Ranks, Whole>(get<O>(a.out), a.space, tile);
+                // Of a value that is updated in place there is one address.
+                if constexpr (Whole && Out::like >= 0 && (Ranks != 0 || !Out::to_all)) {
+                    Out::set_first(to, const_cast<typename Out::T*>(get<Out::like>(in).p));
+                }
+            }
         }
     };
 
-    /// Calls f with the number of ranks as a constant, where there is code for as many; else 0.
+    /// Calls f with the number of ranks as a constant, where there is code for as many; with 0 for 1; not at all for 0.
     template <class F>
     __device__ static void with_peers(int peers, F&& f)
     {
@@ -191,7 +199,7 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
             if (peers == 4) { return f(std::integral_constant<int, 4>{}); }
             if (peers == 8) { return f(std::integral_constant<int, 8>{}); }
         }
-        f(std::integral_constant<int, 0>{});
+        if (peers != 0) { f(std::integral_constant<int, 0>{}); }
     }
 
     template <int Ranks>
@@ -202,7 +210,7 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
         const unsigned step = gridDim.x * (block_threads * group);
 #pragma unroll 1
         for (unsigned i = a.space.low + (blockIdx.x * block_threads + threadIdx.x) * group; i < a.space.high; i += step) {
-            run_group<group>(a, 0, k, none, i, inputs{}, outputs{});
+            run_group<group, true>(a, 0, k, none, i, inputs{}, outputs{});
         }
     }
 
@@ -226,7 +234,7 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
         const auto run_groups = [&](const auto& cursors) {
 #pragma unroll 1
             for (int i = low + lane * group; i < high; i += warp_size * group) {
-                run_group<group>(a, tile.begin, cursors, sums, static_cast<unsigned>(i), inputs{}, outputs{});
+                run_group<group, false>(a, tile.begin, cursors, sums, static_cast<unsigned>(i), inputs{}, outputs{});
             }
         };
         if constexpr (can_be_flat) { run_groups(k); }
@@ -239,7 +247,7 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
                 const int end = (g + 1) * group < length ? (g + 1) * group : length;
 #pragma unroll 1
                 for (int i = g * group; i < end; ++i) {
-                    run_group<1>(a, tile.begin, k, sums, static_cast<unsigned>(i), inputs{}, outputs{});
+                    run_group<1, false>(a, tile.begin, k, sums, static_cast<unsigned>(i), inputs{}, outputs{});
                 }
             }
             (close_sum<O, Output>(a, t, lane, sums), ...);
@@ -247,7 +255,7 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
             const int others = low + length - high;
 #pragma unroll 1
             for (int s = lane; s < others; s += warp_size) {
-                run_group<1>(a, tile.begin, k, sums, static_cast<unsigned>(s < low ? s : high + s - low), inputs{}, outputs{});
+                run_group<1, false>(a, tile.begin, k, sums, static_cast<unsigned>(s < low ? s : high + s - low), inputs{}, outputs{});
             }
         }
     }
@@ -269,21 +277,22 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
         if constexpr (Out::is_sum) { store_tile_sum<Out>(a.sums, O, t, lane, get<O>(sums)); }
     }
 
+    template <bool Flat>
     __device__ static place<places> place_of(const walk& w, std::int64_t begin, unsigned i)
     {
         if constexpr (places == arrangement::strided) { return {i, find_coordinates(w, begin + i)}; }
         else if constexpr (places == arrangement::rows) {
-            const auto [row, column] = find_row(w, begin + i);
+            const auto [row, column] = find_row<Flat>(w, begin + i);
             return {i, row, column};
         }
         else { return {i}; }
     }
 
-    template <int N, int Ranks, int... I, int... O>
+    template <int N, bool Flat, int Ranks, int... I, int... O>
     __device__ static void run_group(const arguments& a, std::int64_t begin, const cursors<Ranks>& k, totals& sums, unsigned i,
                                      std::integer_sequence<int, I...>, std::integer_sequence<int, O...>)
     {
-        const place<places> at = place_of(a.space, begin, i);
+        const place<places> at = place_of<Flat>(a.space, begin, i);
         members<group_of<typename Input::value, N>...> loaded;
         (Input::template load<N>(get<I>(a.in), a.space, get<I>(k.in), at, get<I>(loaded).v), ...);
         members<group_of<value_at<Output::value>, N>...> results;

@@ -85,7 +85,7 @@ struct body_parts<map_body<kernels::list<Input...>, kernels::list<Step...>, kern
         };
         (look(get<I>(a.in)), ...);
         (look(get<O>(a.out)), ...);
-        return common == 2 || common == 4 || common == 8 ? common : 0;
+        return common == 2 || common == 4 || common == 8 ? common : 1;
     }
     /// Makes the space one run if all memory is aligned alike and nothing is in pieces.
     template <int... I, int... O>
@@ -99,7 +99,7 @@ struct body_parts<map_body<kernels::list<Input...>, kernels::list<Step...>, kern
         if (facts.has_rows && (low != 0 || w.row % group != 0)) { return; }
         const bool alike = (is_aligned<Input>(get<I>(a.in), low) && ... && true) && (is_aligned<Output>(get<O>(a.out), low) && ... && true);
         if (!alike) { return; }
-        w.flat = true;
+        w.flat = w.peers;
         w.low = static_cast<unsigned>(low);
         w.high = static_cast<unsigned>(low + (w.count - low) / group * group);
         w.tiles = low == 0 && w.high == w.count ? 0 : 2;

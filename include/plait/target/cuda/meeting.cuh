@@ -21,15 +21,15 @@ struct failure_report {
 /// Blocks of kernels that meet have at most this many on a rank.
 inline constexpr int max_meeting_blocks = 2048;
 
-/// Block b of a kernel meets the blocks b of the same kernel on all other ranks. Each rank has, for every block, the number
-/// of meetings and what every rank last told: `signals[block * ranks + rank]`. Numbers only grow (and wrap around).
+/// Block b of a kernel meets the blocks b of the same kernel on all other ranks. Each rank has, for every block and rank, the
+/// number of meetings with it and what it last told: `signals[block * ranks + rank]`. Numbers only grow (and wrap around).
 struct meeting {
     std::uint32_t* const* signals = nullptr;  // by rank, in memory of this device; null: no meeting
-    std::uint32_t* epochs = nullptr;          // of this rank, by block
+    std::uint32_t* epochs = nullptr;          // of this rank: numbers of meetings, by block and rank
     failure_report* report = nullptr;
     std::uint64_t limit = 0;  // nanoseconds; 0: none
     int rank = 0;
-    int ranks = 1;
+    int ranks = 0;            // 0: no meeting
     int stage = 0;
 };
 
@@ -87,23 +87,21 @@ __device__ inline void wait_for_signal(const meeting& m, const std::uint32_t* at
 /// see after; and what kernels before theirs on their streams wrote.
 __device__ inline void meet(const meeting& m)
 {
-    if (m.signals == nullptr) { return; }
     __syncthreads();
-    std::uint32_t epoch = 0;
-    if (static_cast<int>(threadIdx.x) < m.ranks) {
-        epoch = m.epochs[blockIdx.x] + 1;
+    if (static_cast<int>(threadIdx.x) < m.ranks && m.signals != nullptr) {
         const std::size_t row = static_cast<std::size_t>(blockIdx.x) * static_cast<std::size_t>(m.ranks);
 #pragma unroll 1
         for (int peer = static_cast<int>(threadIdx.x); peer < m.ranks; peer += static_cast<int>(blockDim.x)) {
+            const std::uint32_t epoch = m.epochs[row + peer] + 1;
+            m.epochs[row + peer] = epoch;
             if (peer != m.rank) { detail::signal_peer(m.signals[peer] + row + m.rank, epoch); }
         }
 #pragma unroll 1
         for (int peer = static_cast<int>(threadIdx.x); peer < m.ranks; peer += static_cast<int>(blockDim.x)) {
-            if (peer != m.rank) { detail::wait_for_signal(m, m.signals[m.rank] + row + peer, epoch, peer); }
+            if (peer != m.rank) { detail::wait_for_signal(m, m.signals[m.rank] + row + peer, m.epochs[row + peer], peer); }
         }
     }
     __syncthreads();
-    if (threadIdx.x == 0) { m.epochs[blockIdx.x] = epoch; }  // read again behind the next meeting's first barrier
 }
 
 /// A kernel that only meets.

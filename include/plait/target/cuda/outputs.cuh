@@ -8,9 +8,11 @@
 
 namespace plait::cuda {
 
-/// Value `V`, stored as dtype D: to one rank's memory, or to that of all ranks.
-template <int V, dtype D, bool ToAll, reach How>
+/// Value `V`, stored as dtype D: to one rank's memory, or to that of all ranks. Like: the input that lies where this rank's
+/// result goes, or -1.
+template <int V, dtype D, bool ToAll, reach How, int Like>
 struct memory_output {
+    static constexpr int like = Like;
     static constexpr int value = V;
     static constexpr bool is_sum = false;
     static constexpr bool to_all = ToAll;
@@ -28,6 +30,12 @@ struct memory_output {
         constexpr bool whole = Whole || How != reach::line;
         if constexpr (ToAll) { return peer_pointers<T, Ranks>::template open<whole>(c, t); }
         else { return tile_address<whole, T>(c, t); }
+    }
+    template <class Cursor>
+    __device__ static void set_first(Cursor& k, T* p)
+    {
+        if constexpr (ToAll) { k.p[0] = p; }
+        else { k = p; }
     }
     template <int N, class Cursor>
     __device__ static bool aligned(const Cursor& k, int i)

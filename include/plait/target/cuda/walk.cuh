@@ -48,10 +48,10 @@ struct segment {
 struct walk {
     std::int64_t count = 0;
     std::int64_t tiles = 0;
-    bool flat = false;
+    int flat = 0;                        // 0: not so; else the number of ranks as below, or 1
     unsigned low = 0;
     unsigned high = 0;
-    int peers = 0;                       // ranks that are combined or written, where code for as many is there; else 0
+    int peers = 1;                       // ranks that are combined or written, where code for as many is there; else 1
     std::int64_t row = 1;                // elements of a row, where values are the same in all rows, or for a whole one
     divider by_row{};
     int tile = sum_tile;                 // elements of a tile, a multiple of what a warp does at once
@@ -76,7 +76,7 @@ struct tile_range {
 __device__ inline tile_range find_tile(const walk& w, std::int64_t t)
 {
     tile_range r;
-    if (w.flat) {
+    if (w.flat != 0) {
         r.begin = t == 0 ? 0 : w.high;
         r.end = t == 0 ? w.low : w.count;
         r.in_piece = r.begin;
@@ -112,9 +112,10 @@ struct row_and_column {
     std::int64_t row;
     std::int64_t column;
 };
-__device__ inline row_and_column find_row(const walk& w, std::int64_t i)
+template <bool Flat>
+__device__ row_and_column find_row(const walk& w, std::int64_t i)
 {
-    if (w.wide) { return {i / w.row, i % w.row}; }
+    if (!Flat && w.wide) { return {i / w.row, i % w.row}; }
     const auto at = static_cast<std::uint32_t>(i);
     const std::uint32_t row = w.by_row.quotient(at);
     return {row, at - row * w.by_row.by};
