@@ -207,6 +207,43 @@ std::vector<outcome> adam_mixed(rank_of<Ranks>& r)
                    model, [&] { r.fill(p, p0), r.fill(m, m0), r.fill(v, m0); }, 1e-2);
 }
 
+template <int Ranks>
+std::vector<outcome> lamb(rank_of<Ranks>& r)
+{
+    using o = pl::optim::lamb<>;
+    const auto stored = static_cast<std::size_t>(r.part.count);
+    auto g = r.template filled<float>(r.n, r.comm.rank(), 1);
+    auto p = r.template filled<float>(r.n, 9, 1);
+    buffer<float> m(r.comm, stored), v(r.comm, stored), u(r.comm, stored);
+    const auto tiles = static_cast<unsigned>((r.part.count + 1023) / 1024);
+    buffer<double> sums(r.comm, 2 * tiles), parts(r.comm, 2);
+    buffer<unsigned> arrived(r.comm, 1);
+    const auto p0 = r.copy_of(p), m0 = r.copy_of(m);
+    pl::executable fused{o::fused, r.comm};
+    const auto g_all = r.template everywhere<const float4>(g, r.part.begin, false);
+    const auto p_all = r.template everywhere<float4>(p, r.part.begin, true);
+    const auto parts_all = r.template everywhere<const double>(parts, 0, false);
+    const auto meeting = r.rendezvous();
+    const auto count = static_cast<unsigned>(r.part.count / 4);
+    const int blocks = r.blocks_for(&by_hand::lamb_direction_kernel<Ranks>, (count + 7) / 8);
+    const int step_blocks = r.blocks_for(&by_hand::lamb_step_kernel<Ranks>, count);
+    const auto four = [](buffer<float>& b) { return reinterpret_cast<float4*>(b.data()); };
+    const by_hand::lamb_numbers numbers{{-lr, beta1, beta2, eps, 1 / c1, 1 / c2, 1.0F / Ranks}, decay};
+    return compare(r, "lamb",
+                   {{"plait", [&] {
+                         fused(o::g = g, o::p = p, o::m = m, o::v = v, o::lr = lr, o::beta1 = beta1, o::beta2 = beta2, o::eps = eps, o::c1 = c1,
+                               o::c2 = c2, o::weight_decay = decay);
+                     }},
+                    {"by hand", [&] {
+                         r.launch(&by_hand::lamb_direction_kernel<Ranks>, blocks, g_all, static_cast<const float4*>(four(p) + r.part.begin / 4),
+                                  four(m), four(v), four(u), count, numbers,
+                                  by_hand::norm_sums{sums.data(), parts.data(), arrived.data(), tiles}, meeting);
+                         r.launch(&by_hand::lamb_step_kernel<Ranks>, step_blocks, static_cast<const float4*>(four(u)), p_all, parts_all, count, lr,
+                                  meeting, meeting);
+                     }}},
+                   p, [&] { r.fill(p, p0), r.fill(m, m0), r.fill(v, m0); }, 1e-5);
+}
+
 constexpr auto R = pl::dim<"R">;
 constexpr auto W = pl::dim<"W">;
 constexpr std::int64_t width = 512;
@@ -218,6 +255,9 @@ constexpr auto y = pl::tensor<"y", float>(pl::replicated, R, W);
 constexpr auto sum = pl::label<"sum">(pl::all_reduce(pl::sum, x));
 constexpr auto epilogue = pl::program<"epilogue">(pl::update(y, residual + pl::dropout(sum + bias, 0.1_c, 1234_c)));
 constexpr auto epilogue_fused = epilogue | pl::split<"sum"> | pl::reorder<"sum"> | pl::fuse;
+constexpr auto gamma = pl::tensor<"gamma", float>(pl::replicated, W);
+constexpr auto norm = pl::program<"norm">(pl::update(y, pl::rms_norm(residual + sum, gamma, 1e-5_c)));
+constexpr auto norm_fused = norm | pl::split<"sum"> | pl::reorder<"sum"> | pl::fuse;
 }  // namespace rows
 
 template <int Ranks>
@@ -246,6 +286,31 @@ std::vector<outcome> epilogue(rank_of<Ranks>& r)
                    y, [&] { r.fill(y, y0); }, 1e-6);
 }
 
+template <int Ranks>
+std::vector<outcome> rms_norm(rank_of<Ranks>& r)
+{
+    const pl::slice_range part = pl::slice_of(r.n / width, r.comm.rank(), Ranks);
+    auto x = r.template filled<float>(r.n, r.comm.rank(), 1);
+    auto gamma = r.template filled<float>(width, 7, 1);
+    auto residual = r.template filled<float>(r.n, 8, 1);
+    buffer<float> y(r.comm, static_cast<std::size_t>(r.n));
+    const auto y0 = r.copy_of(y);
+    pl::executable fused{rows::norm_fused, r.comm};
+    const auto x_all = r.template everywhere<const float4>(x, part.begin * width, false);
+    const auto y_all = r.template everywhere<float4>(y, part.begin * width, true);
+    const auto meeting = r.rendezvous();
+    const auto count = static_cast<unsigned>(part.count);
+    const int blocks = r.blocks_for(&by_hand::rms_norm_kernel<Ranks, width>, part.count * 32);
+    return compare(r, "residual, RMSNorm",
+                   {{"plait", [&] { fused(rows::x = x, rows::gamma = gamma, rows::residual = residual, rows::y = y, R = r.n / width, W = width); }},
+                    {"by hand", [&] {
+                         r.launch(&by_hand::rms_norm_kernel<Ranks, width>, blocks, x_all,
+                                  reinterpret_cast<const float4*>(residual.data()) + part.begin * width / 4,
+                                  reinterpret_cast<const float4*>(gamma.data()), y_all, count, 1e-5F, meeting, meeting);
+                     }}},
+                   y, [&] { r.fill(y, y0); }, 1e-5);
+}
+
 /// A comparison, and the least that it can move: bytes for each element of the whole vector, on each rank.
 struct comparison {
     std::string name;
@@ -264,7 +329,9 @@ constexpr entry entries[] = {
     {"SGD, f32", 8, 12, &sgd<2>, &sgd<4>},
     {"Adam, f32", 8, 20, &adam<2>, &adam<4>},
     {"Adam, f16/bf16", 4, 24, &adam_mixed<2>, &adam_mixed<4>},
+    {"LAMB, f32", 8, 32, &lamb<2>, &lamb<4>},
     {"bias, dropout, residual, f32", 8, 8, &epilogue<2>, &epilogue<4>},  // the bias is read again for every row
+    {"residual, RMSNorm, f32", 8, 8, &rms_norm<2>, &rms_norm<4>},
 };
 
 template <int Ranks>

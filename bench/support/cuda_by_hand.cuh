@@ -187,4 +187,135 @@ __global__ void __launch_bounds__(threads) epilogue_kernel(const __grid_constant
     meet(after);
 }
 
+/// The sums that a norm needs, per tile of 1024 elements, as plait defines them: in f64, so that any number of ranks, blocks and
+/// schedules gives the same bits for the same parts.
+struct norm_sums {
+    double* tiles;      // [2][tiles]
+    double* parts;      // [2], of this rank, which others read
+    unsigned* arrived;  // blocks
+    unsigned n_tiles;
+};
+__device__ inline double sum_of_warp(double x)
+{
+    for (int half = 16; half > 0; half /= 2) { x += __shfl_xor_sync(0xffff'ffffU, x, half); }
+    return x;
+}
+
+struct lamb_numbers {
+    adam_numbers adam;
+    float weight_decay;
+};
+
+/// The first half of LAMB: moments and direction of this rank's slice, and its parts of the two norms.
+template <int Ranks>
+__global__ void __launch_bounds__(threads) lamb_direction_kernel(const __grid_constant__ of_ranks<const float4, Ranks> g, const float4* __restrict__ p,
+                            float4* __restrict__ m, float4* __restrict__ v, float4* __restrict__ u, unsigned n,
+                            const __grid_constant__ lamb_numbers a, const __grid_constant__ norm_sums s,
+                            const __grid_constant__ rendezvous<Ranks> before)
+{
+    meet(before);
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    for (unsigned t = blockIdx.x * (threads / 32) + warp; t < s.n_tiles; t += gridDim.x * (threads / 32)) {
+        double pp = 0, uu = 0;
+        const unsigned end = min(n, (t + 1) * 256);
+        for (unsigned i = t * 256 + lane; i < end; i += 32) {
+            const float4 sum = sum_of(g, i);
+            float4 m4 = m[i], v4 = v[i], p4 = p[i], u4;
+            const auto one = [&](float x, float& mi, float& vi, float pi, float& ui) {
+                x *= a.adam.inverse_ranks;
+                mi = a.adam.beta1 * mi + (1 - a.adam.beta1) * x;
+                vi = a.adam.beta2 * vi + (1 - a.adam.beta2) * x * x;
+                ui = (mi * a.adam.inverse_c1) / (sqrtf(vi * a.adam.inverse_c2) + a.adam.eps) + a.weight_decay * pi;
+                pp += static_cast<double>(pi * pi);
+                uu += static_cast<double>(ui * ui);
+            };
+            one(sum.x, m4.x, v4.x, p4.x, u4.x), one(sum.y, m4.y, v4.y, p4.y, u4.y);
+            one(sum.z, m4.z, v4.z, p4.z, u4.z), one(sum.w, m4.w, v4.w, p4.w, u4.w);
+            m[i] = m4;
+            v[i] = v4;
+            u[i] = u4;
+        }
+        pp = sum_of_warp(pp);
+        uu = sum_of_warp(uu);
+        if (lane == 0) { s.tiles[t] = pp, s.tiles[s.n_tiles + t] = uu; }
+    }
+    __shared__ bool last;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        last = atomicAdd(s.arrived, 1U) == gridDim.x - 1;
+        __threadfence();
+    }
+    __syncthreads();
+    if (!last) { return; }
+    __shared__ double by_warp[2][threads / 32];
+    double sums[2] = {0, 0};
+    for (unsigned t = threadIdx.x; t < s.n_tiles; t += threads) { sums[0] += s.tiles[t], sums[1] += s.tiles[s.n_tiles + t]; }
+    for (int k = 0; k < 2; ++k) {
+        sums[k] = sum_of_warp(sums[k]);
+        if (lane == 0) { by_warp[k][warp] = sums[k]; }
+    }
+    __syncthreads();
+    if (threadIdx.x < 2) {
+        double x = 0;
+        for (int w = 0; w < threads / 32; ++w) { x += by_warp[threadIdx.x][w]; }
+        s.parts[threadIdx.x] = x;
+    }
+    if (threadIdx.x == 0) { *s.arrived = 0; }
+}
+
+/// The second half: the trust ratio from all ranks' parts, and the step to all.
+template <int Ranks>
+__global__ void __launch_bounds__(threads) lamb_step_kernel(const float4* __restrict__ u, const __grid_constant__ of_ranks<float4, Ranks> p,
+                            const __grid_constant__ of_ranks<const double, Ranks> parts, unsigned n, float lr,
+                            const __grid_constant__ rendezvous<Ranks> before, const __grid_constant__ rendezvous<Ranks> after)
+{
+    meet(before);
+    float norms[2] = {0, 0};
+#pragma unroll
+    for (int r = 0; r < Ranks; ++r) {
+        norms[0] += static_cast<float>(parts.p[r][0]);
+        norms[1] += static_cast<float>(parts.p[r][1]);
+    }
+    const float p_norm = sqrtf(norms[0]), u_norm = sqrtf(norms[1]);
+    const float scale = -lr * (p_norm > 0 && u_norm > 0 ? p_norm / u_norm : 1.0F);
+    for (unsigned i = blockIdx.x * threads + threadIdx.x; i < n; i += gridDim.x * threads) {
+        const float4 u4 = u[i];
+        float4 p4 = p.p[0][i];
+        p4.x += scale * u4.x, p4.y += scale * u4.y, p4.z += scale * u4.z, p4.w += scale * u4.w;
+        store_to_all(p, i, p4);
+    }
+    meet(after);
+}
+
+/// y = rms_norm(residual + all_reduce(x)) * gamma of this rank's rows, to all; a warp per row, which it holds in registers.
+template <int Ranks, int Width>
+__global__ void __launch_bounds__(threads) rms_norm_kernel(const __grid_constant__ of_ranks<const float4, Ranks> x, const float4* __restrict__ residual,
+                            const float4* __restrict__ gamma, const __grid_constant__ of_ranks<float4, Ranks> y, unsigned rows, float eps,
+                            const __grid_constant__ rendezvous<Ranks> before, const __grid_constant__ rendezvous<Ranks> after)
+{
+    constexpr unsigned each = Width / 128;
+    meet(before);
+    const unsigned lane = threadIdx.x % 32;
+    for (unsigned row = blockIdx.x * (threads / 32) + threadIdx.x / 32; row < rows; row += gridDim.x * (threads / 32)) {
+        float4 h[each];
+        float sum = 0;
+#pragma unroll
+        for (unsigned k = 0; k < each; ++k) {
+            const unsigned i = row * (Width / 4) + k * 32 + lane;
+            h[k] = sum_of(x, i) + residual[i];
+            sum += h[k].x * h[k].x + h[k].y * h[k].y + h[k].z * h[k].z + h[k].w * h[k].w;
+        }
+        for (int half = 16; half > 0; half /= 2) { sum += __shfl_xor_sync(0xffff'ffffU, sum, half); }
+        const float scale = rsqrtf(sum / Width + eps);
+#pragma unroll
+        for (unsigned k = 0; k < each; ++k) {
+            const float4 c = gamma[k * 32 + lane];
+            store_to_all(y, row * (Width / 4) + k * 32 + lane,
+                         float4{h[k].x * scale * c.x, h[k].y * scale * c.y, h[k].z * scale * c.z, h[k].w * scale * c.w});
+        }
+    }
+    meet(after);
+}
+
 }  // namespace by_hand

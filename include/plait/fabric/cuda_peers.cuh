@@ -189,10 +189,7 @@ class cuda_communicator : public cuda::memory_source {
         m.limit = limit > 0 ? static_cast<std::uint64_t>(limit) : 0;
         m.stage = static_cast<int>(std::ranges::find(stages_, stage) - stages_.begin());
         if (m.stage == static_cast<int>(stages_.size())) { stages_.push_back(std::move(stage)); }
-        if (size() == 1) {
-            m.signals = nullptr;
-            m.ranks = 0;
-        }
+        if (size() == 1) { m.signals = nullptr; }
         return m;
     }
 

@@ -103,7 +103,7 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
     {
         meet(a.before);
         if constexpr (can_be_flat) {
-            with_peers(a.space.flat, [&](auto ranks) { run_flat<ranks>(a); });
+            with_peers(a.space.flat, [&](auto ranks) { run_flat<decltype(ranks)::value>(a); });
         }
         if (a.space.tiles != 0) {
             const auto lane = static_cast<int>(threadIdx.x % warp_size);
@@ -122,11 +122,11 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
     /// Evaluates, on the host, what is the same for all elements.
     static void find_constants(arguments& a) { find_constants(a, inputs{}, steps{}); }
 
-    /// The value of the one output at some coordinates, for reductions along an axis.
-    template <class Place>
-    __device__ static auto evaluate_one(const arguments& a, const Place& at)
+    /// The one output at N places from some coordinates on, for reductions along an axis.
+    template <int N, class Place, class Value>
+    __device__ static void evaluate(const arguments& a, const Place& at, Value (&to)[N])
     {
-        return evaluate_at(a, at, inputs{});
+        evaluate_at(a, at, to, inputs{});
     }
 
   private:
@@ -239,7 +239,7 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
         };
         if constexpr (can_be_flat) { run_groups(k); }
         else {
-            with_peers(a.space.peers, [&](auto ranks) { run_groups(cursors<ranks>::template open<false>(a, tile)); });
+            with_peers(a.space.peers, [&](auto ranks) { run_groups(cursors<decltype(ranks)::value>::template open<false>(a, tile)); });
         }
         if constexpr (has_sums) {  // element i is always lane i / 4 % 32's, in order
 #pragma unroll 1
@@ -347,18 +347,21 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
             Out::template store<N>(get<O>(a.out), a.space, get<O>(k.out), at, x);
         }
     }
-    template <class Place, int... I>
-    __device__ static auto evaluate_at(const arguments& a, const Place& at, std::integer_sequence<int, I...>)
+    template <int N, class Place, class Value, int... I>
+    __device__ static void evaluate_at(const arguments& a, const Place& at, Value (&to)[N], std::integer_sequence<int, I...>)
     {
         members<typename Input::template cursor<0>...> in;
         ((get<I>(in) = Input::template open<0, true>(get<I>(a.in), a.space, tile_range{})), ...);
-        members<group_of<typename Input::value, 1>...> loaded;
-        (Input::template load<1>(get<I>(a.in), a.space, get<I>(in), at, get<I>(loaded).v), ...);
-        registers r;
-        ((kernels::at<static_cast<std::size_t>(I)>(r) = get<I>(loaded).v[0]), ...);
-        evaluate_steps(a, r, steps{});
+        members<group_of<typename Input::value, N>...> loaded;
+        (Input::template load<N>(get<I>(a.in), a.space, get<I>(in), at, get<I>(loaded).v), ...);
         constexpr int v = (Output::value, ...);
-        return kernels::at<static_cast<std::size_t>(v)>(r);
+#pragma unroll
+        for (int e = 0; e < N; ++e) {
+            registers r;
+            ((kernels::at<static_cast<std::size_t>(I)>(r) = get<I>(loaded).v[e]), ...);
+            evaluate_steps(a, r, steps{});
+            to[e] = static_cast<Value>(kernels::at<static_cast<std::size_t>(v)>(r));
+        }
     }
 };
 

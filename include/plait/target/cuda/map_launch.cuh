@@ -178,8 +178,8 @@ void build_map(Body, pass_build& b, int row_dims)
     map_layout layout(b, facts);
     auto l = std::make_unique<refreshed_launch<Body, typename Body::arguments>>(b, kernel);
     body_parts<Body>::fill(l->arguments, layout);
-    l->arguments.before = b.before;
-    l->arguments.after = b.after;
+    l->arguments.before = b.before.as_argument();
+    l->arguments.after = b.after.as_argument();
     const std::int64_t blocks = (layout.most_tiles() + block_warps - 1) / block_warps;
     l->blocks = static_cast<int>(std::clamp<std::int64_t>(blocks, 1, b.resident_blocks(kernel, block_threads)));
     b.list.push_back(std::move(l));
@@ -194,8 +194,8 @@ void build_axis(Body, pass_build& b)
     map_layout layout(b, {.is_strided = true, .along_axis = true});
     auto l = std::make_unique<refreshed_launch<Body, typename kernel_body::arguments>>(b, kernel);
     body_parts<Body>::fill_inputs(l->arguments.pass, layout);
-    l->arguments.pass.before = b.before;
-    l->arguments.pass.after = b.after;
+    l->arguments.pass.before = b.before.as_argument();
+    l->arguments.pass.after = b.after.as_argument();
     l->arguments.lines = layout.lines();
     const std::int64_t threads = layout.most_lines() * (l->arguments.lines.by_warp ? warp_size : 1);
     const std::int64_t blocks = (threads + block_threads - 1) / block_threads;

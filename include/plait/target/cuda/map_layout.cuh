@@ -60,12 +60,12 @@ class map_layout {
         w.parts = pass_.slice_dim == w.axis ? 1 : args_.ranks();
         w.part = slice_of(w.extent, 0, w.parts).count;
         w.by_warp = w.axis == space_.inner;
+        w.vectors = w.by_warp && w.axis == space_.dims - 1 && (w.parts == 1 || w.part % 4 == 0) && can_use_vectors();
         if (n.attrs.combine == reduction::mean) { w.divisor = static_cast<double>(args_.extent_of(from.shape[w.axis])); }
         w.lines = 1;
         std::int64_t stride = 1;
         std::int64_t offset = 0;
         for (int d = space_.dims - 1; d >= 0; --d) {
-            w.counts[d] = d == w.axis ? 1 : space_.count[d];
             if (d == w.axis) { continue; }
             w.lines *= space_.count[d];
             const std::int64_t e = args_.extent_of(from.shape[d]);

@@ -31,6 +31,14 @@ struct meeting {
     int rank = 0;
     int ranks = 0;            // 0: no meeting
     int stage = 0;
+
+    /// As kernels take it, which look at `ranks` alone.
+    [[nodiscard]] meeting as_argument() const
+    {
+        meeting m = *this;
+        if (signals == nullptr) { m.ranks = 0; }
+        return m;
+    }
 };
 
 namespace detail {
@@ -88,7 +96,7 @@ __device__ inline void wait_for_signal(const meeting& m, const std::uint32_t* at
 __device__ inline void meet(const meeting& m)
 {
     __syncthreads();
-    if (static_cast<int>(threadIdx.x) < m.ranks && m.signals != nullptr) {
+    if (static_cast<int>(threadIdx.x) < m.ranks) {
         const std::size_t row = static_cast<std::size_t>(blockIdx.x) * static_cast<std::size_t>(m.ranks);
 #pragma unroll 1
         for (int peer = static_cast<int>(threadIdx.x); peer < m.ranks; peer += static_cast<int>(blockDim.x)) {
