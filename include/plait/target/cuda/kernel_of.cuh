@@ -43,23 +43,23 @@ constexpr reach reach_in_line(const node& space, int slice_dim, const node& v)
                                            : reach::strided;
 }
 
-/// Whether pass P goes along a line: everything that it touches is consecutive, or one value for all.
-template <class Lowered, int P>
-constexpr bool is_line()
+/// Whether a pass goes along a line: everything that it touches is consecutive, or one value for all.
+template <class Graph, class Plan>
+constexpr bool is_line(const Graph& g, const Plan& plan, int pass)
 {
-    constexpr const auto& plan = Lowered::plan;
-    constexpr pass_plan p = plan.passes[P];
+    const pass_plan& p = plan.passes[pass];
     if (p.kind == pass_kind::reduce_axis) { return false; }
     if (p.kind == pass_kind::all_reduce) { return true; }
-    const node& space = Lowered::graph[p.space];
-    if (space.dims > 1 && is_cut_inside(plan, P)) { return false; }
-    for (const pass_operand& o : Lowered::passes[P].operands) {
+    const node& space = g[p.space];
+    if (space.dims > 1 && is_cut_inside(plan, pass)) { return false; }
+    for (int i = 0; i < p.operands.count; ++i) {
+        const pass_operand& o = plan.operands[p.operands.first + i];
         if (o.from == source::mask && space.dims > 1 && p.slice_dim > 0) { return false; }
-        if (o.slot < 0) { continue; }
-        if (reach_in_line(space, p.slice_dim, Lowered::graph[plan.slots[o.slot].node]) == reach::strided) { return false; }
+        if (o.slot >= 0 && reach_in_line(space, p.slice_dim, g[plan.slots[o.slot].node]) == reach::strided) { return false; }
     }
-    for (const pass_result& r : Lowered::passes[P].results) {
-        if (!r.reduces && !is_in_line(space, p.slice_dim, Lowered::graph[plan.slots[r.slot].node])) { return false; }
+    for (int i = 0; i < p.results.count; ++i) {
+        const pass_result& r = plan.results[p.results.first + i];
+        if (!r.reduces && !is_in_line(space, p.slice_dim, g[plan.slots[r.slot].node])) { return false; }
     }
     return true;
 }
@@ -71,7 +71,7 @@ constexpr auto input_type()
     constexpr pass_plan p = plan.passes[P];
     constexpr pass_operand o = plan.operands[p.operands.first + I];
     constexpr dtype type = Lowered::graph[o.node].type;
-    constexpr bool line = is_line<Lowered, P>();
+    constexpr bool line = is_line(Lowered::graph, Lowered::plan, P);
     if constexpr (o.from == source::number) { return number_input<Lowered::graph[o.node].bits>{}; }
     else if constexpr (o.from == source::world_size) { return scalar_input<dtype::f64>{}; }
     else if constexpr (o.from == source::scalar) { return scalar_input<type>{}; }
@@ -96,7 +96,7 @@ constexpr auto output_type()
     constexpr int value = plait::detail::kernel_type<Lowered, P>::k.outputs[R].value;
     if constexpr (r.reduces) { return sum_output<value, n.type, n.attrs.combine>{}; }
     else {
-        constexpr reach how = is_line<Lowered, P>() ? reach::line : reach::strided;
+        constexpr reach how = is_line(Lowered::graph, Lowered::plan, P) ? reach::line : reach::strided;
         return memory_output<value, n.type, r.to == destination::all_ranks, how>{};
     }
 }
