@@ -72,6 +72,7 @@ class executable {
         bool changed = true;
         try {
             changed = binder_.bind(bindings);
+            if (changed) { runner_.check_buffers(); }
         } catch (...) {
             problem = detail::text_of_current_exception();
         }

@@ -42,6 +42,16 @@ class runner {
     void set_chunks(int count) { chunks_ = count; }
     [[nodiscard]] int chunks() const { return chunks_; }
 
+    /// Throws plait::error if a tensor is bound to memory that kernels cannot reach.
+    void check_buffers() const
+    {
+        for (int s = 0; s < image_.n_slots(); ++s) {
+            if (!image_.slot_of(s).is_tensor || !args_.holds(s)) { continue; }
+            const bound_buffer& b = args_.buffer(s);
+            check_buffer(s, b.data);
+            for (const piece& p : b.pieces) { check_buffer(s, p.count > 0 ? p.data : nullptr); }
+        }
+    }
     void prepare()
     {
         refuse_capture();
@@ -70,6 +80,15 @@ class runner {
     }
 
   private:
+    void check_buffer(int slot, const void* p) const
+    {
+        if (p == nullptr) { return; }
+        cudaPointerAttributes a{};
+        check(cudaPointerGetAttributes(&a, p), joined({"program \"", image_.name, "\": a buffer"}));
+        if (a.type != cudaMemoryTypeUnregistered) { return; }
+        throw error({"program \"", image_.name, "\": tensor \"", image_.text(image_.slot_node(slot).name),
+                     "\" is bound to memory of the host; bind memory of the device, such as comm.symmetric<T>(n)"});
+    }
     void refuse_capture() const
     {
         cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
