@@ -49,6 +49,7 @@ class engine {
     void finish(const std::shared_ptr<operation>& o);
     static bool other_threads_run();
     bool stuck();
+    bool time_may_help();
     void end_deadlock();
     residency& device_residency(int device);
 
@@ -61,6 +62,7 @@ class engine {
     std::uint64_t turn_ = 0;
     std::uint64_t seen_progress_ = 0;
     std::uint64_t executed_at_progress_ = 0;
+    std::uint64_t next_jump_ = 0;  ///< nanoseconds, when threads that wait look at a clock
 };
 
 engine& the_engine();
