@@ -1,6 +1,7 @@
 // Matrix products and convolutions on devices: tiles in shared memory, sums in f32 (of f64 in f64).
 #pragma once
 
+#include <plait/target/cuda/blas_product.cuh>
 #include <plait/target/cuda/mma_product.cuh>
 #include <plait/target/cuda/moves.cuh>
 
@@ -181,6 +182,9 @@ void build_matmul(pass_build& build)
             p.m *= p.batch_count[d];
             p.batches = p.batch_count[d] == 0 ? 0 : p.batches / p.batch_count[d];
             p.batch_dims = d;
+        }
+        if constexpr (A == B && B == C) {
+            if (add_blas_product(build, C, p)) { continue; }
         }
         if constexpr (A == B && (A == dtype::f16 || A == dtype::bf16)) { add_mma_product<A, C, TransposedA, TransposedB>(build, p); }
         else { add_product<A, B, C, false>(build, p); }
