@@ -106,21 +106,25 @@ TEST_CASE("CUDA: memory of the host is refused on every rank")
 
 TEST_CASE("CUDA: new buffers while the stream is captured are refused")
 {
-    pl::cuda_peers::run(
-        1,
-        [&](pl::cuda_communicator& comm) {
-            const auto mine = comm.symmetric<float>(8);
-            const auto total = comm.symmetric<float>(8);
-            comm.synchronize();
-            pl::executable run{fused, comm};
-            cudaGraph_t graph = nullptr;
-            pl::cuda::check(cudaStreamBeginCapture(comm.stream(), cudaStreamCaptureModeThreadLocal), "capture");
-            const std::string what = thrown_by([&] { run(x = mine, y = total, s = 1.0F); });
-            CHECK(what.find("buffers or extents are new while the stream is captured; run once with them before") != std::string::npos);
-            pl::cuda::check(cudaStreamEndCapture(comm.stream(), &graph), "capture");
-            if (graph != nullptr) { pl::cuda::check(cudaGraphDestroy(graph), "graph"); }
-        },
-        cuda_test::devices(), 1s);
+    const std::string what = thrown_by([] {
+        pl::cuda_peers::run(
+            1,
+            [](pl::cuda_communicator& comm) {
+                const auto mine = comm.symmetric<float>(8);
+                const auto total = comm.symmetric<float>(8);
+                comm.synchronize();
+                pl::executable run{fused, comm};
+                pl::cuda::check(cudaStreamBeginCapture(comm.stream(), cudaStreamCaptureModeThreadLocal), "capture");
+                const std::string thrown = thrown_by([&] { run(x = mine, y = total, s = 1.0F); });
+                cudaGraph_t graph = nullptr;
+                static_cast<void>(cudaStreamEndCapture(comm.stream(), &graph));
+                static_cast<void>(cudaGraphDestroy(graph));
+                throw pl::error(thrown);
+            },
+            cuda_test::devices());
+    });
+    CAPTURE(what);
+    CHECK(what.find("buffers or extents are new while the stream is captured; run once with them before") != std::string::npos);
 }
 
 TEST_CASE("CUDA: a rank that does not come is named by those who wait, and nothing hangs")

@@ -20,9 +20,14 @@ bool engine::other_threads_run()
     return std::distance(begin(tasks), end(tasks)) > 1;
 }
 
-// Threads that wait and look at a clock may give up some time: it comes sooner, by jumps of twice the length each.
+// Threads that wait and look at a clock may give up some time: it comes sooner, by jumps of twice the length each. But
+// not while the host may still launch what they wait for.
 bool engine::time_may_help()
 {
+    if (host_may_help()) {
+        executed_at_progress_ = executed_;
+        return true;
+    }
     constexpr std::uint64_t first_jump = 1'000'000, longest = std::uint64_t{1} << 42;  // to an hour
     if (clock_read_at != progress_count || next_jump_ > longest) { return false; }
     next_jump_ = next_jump_ == 0 ? first_jump : 2 * next_jump_;
