@@ -29,7 +29,7 @@ class runner {
     static constexpr bool always_agrees = false;
 
     runner(Communicator& comm, arguments& args, code passes)
-        : comm_(comm), args_(args), image_(args.image()), code_(passes), memory_(comm)
+        : comm_(comm), args_(args), image_(args.image()), code_(passes), memory_(comm.scratch())
     {
         check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, comm.device()), "CUDA: the device");
     }
@@ -198,7 +198,7 @@ class runner {
             const int r = static_cast<int>(all.size());
             all.push_back(static_cast<std::uint32_t*>(comm_.resolve(r, *static_cast<const buffer_handle*>(theirs))));
         }
-        areas_.emplace(comm_);
+        areas_.emplace(comm_.scratch());
         areas_->reserve(all.size() * sizeof(void*), comm_.stream());
         check(cudaMemcpyAsync(areas_->data(), all.data(), all.size() * sizeof(void*), cudaMemcpyHostToDevice, comm_.stream()), "CUDA: copying addresses");
         const std::size_t n = code_.size();
