@@ -29,7 +29,8 @@ float element(std::size_t i, std::size_t step)
 
 /// c = a * b by OpenBLAS itself, of row-major matrices.
 template <class T>
-[[maybe_unused]] void direct(const shape& s, const T* a, const T* b, T* c)
+void direct([[maybe_unused]] const shape& s, [[maybe_unused]] const T* a, [[maybe_unused]] const T* b,
+            [[maybe_unused]] T* c)
 {
 #if PLAIT_HAS_OPENBLAS
     const auto m = static_cast<int>(s.m), n = static_cast<int>(s.n), k = static_cast<int>(s.k);

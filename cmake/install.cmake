@@ -14,5 +14,7 @@ write_basic_package_version_file(
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/plait-config.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/plait-config-version.cmake
               ${CMAKE_CURRENT_LIST_DIR}/plait-compiler.cmake
+              ${CMAKE_CURRENT_LIST_DIR}/plait-nccl.cmake
               ${CMAKE_CURRENT_LIST_DIR}/plait-openblas.cmake
+              ${CMAKE_CURRENT_LIST_DIR}/plait-cuda.cmake
         DESTINATION ${package_dir})

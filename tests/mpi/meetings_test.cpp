@@ -43,9 +43,9 @@ TEST_CASE("a communicator knows its ranks, and who shares memory")
 TEST_CASE("thousands of barriers, with random delays and without")
 {
     support::run([](plait::mpi_communicator& comm) {
-        for (int i = 0; i < 3000; ++i) { comm.barrier("race"); }
+        for (int i = 0; i < support::rounds(comm, 3000); ++i) { comm.barrier("race"); }
         delays delay(11, comm.rank());
-        for (int i = 0; i < 300; ++i) {
+        for (int i = 0; i < support::rounds(comm, 300); ++i) {
             delay();
             comm.barrier("delayed");
         }
@@ -67,7 +67,7 @@ TEST_CASE("what a rank wrote before a barrier, the ranks that share its memory r
         }
         delays delay(12, comm.rank());
         int wrong = 0;
-        for (int round = 0; round < 500; ++round) {
+        for (int round = 0; round < support::rounds(comm, 500); ++round) {
             mine[0] = 100 * round + comm.rank();
             delay();
             comm.barrier("written");

@@ -1,4 +1,5 @@
-// The ranks that the harness runs programs on: threads, the processes that a test with MPI consists of, or CUDA peers.
+// The ranks that the harness runs programs on: threads, the processes that a test with MPI consists of, CUDA peers, or
+// ranks of NCCL.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +9,8 @@
 
 #if defined(PLAIT_TEST_MPI)
 #include "mpi/support.hpp"
+#elif defined(PLAIT_TEST_NCCL)
+#include "cuda/nccl_ranks.cuh"
 #elif defined(PLAIT_TEST_CUDA)
 #include "cuda/memory.cuh"
 
@@ -52,6 +55,22 @@ std::vector<std::vector<bytes>> on_ranks(int n, F&& f)
     return all;
 }
 
+#elif defined(PLAIT_TEST_NCCL)
+
+using communicator = plait::nccl_communicator;
+using memory = nccl_test::memory;
+
+/// Calls f(comm) on n ranks of NCCL; returns what f gave on every rank, by rank.
+template <class F>
+std::vector<std::vector<bytes>> on_ranks(int n, F&& f)
+{
+    std::vector<std::vector<bytes>> all(static_cast<std::size_t>(n));
+    nccl_test::run(n, [&](communicator& comm, ncclComm_t) { all[static_cast<std::size_t>(comm.rank())] = f(comm); });
+    return all;
+}
+/// Waits until the rank's programs have run.
+inline void settle(communicator& comm) { comm.synchronize(); }
+
 #elif defined(PLAIT_TEST_CUDA)
 
 using communicator = plait::cuda_communicator;
@@ -84,7 +103,7 @@ std::vector<std::vector<bytes>> on_ranks(int n, F&& f)
 
 #endif
 
-#if !defined(PLAIT_TEST_CUDA)
+#if !defined(PLAIT_TEST_CUDA) && !defined(PLAIT_TEST_NCCL)
 
 /// Memory that programs work on, as the test sees it: the same.
 class memory {

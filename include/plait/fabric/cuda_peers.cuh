@@ -1,7 +1,9 @@
 // The fabric of CUDA peers: ranks are threads of one process, each with a device and a stream; several may share a device.
 #pragma once
 
+#include <plait/fabric/device_blocks.cuh>
 #include <plait/fabric/device_buffer.cuh>
+#include <plait/fabric/kernel_meetings.cuh>
 #include <plait/fabric/threads.hpp>
 #include <plait/target/cuda/device_memory.cuh>
 #include <plait/target/cuda/meeting.cuh>
@@ -32,21 +34,14 @@ class cuda_group {
   public:
     /// A group of `size` ranks whose waits, on the host and on devices, last `deadline` at most (0: no limit).
     explicit cuda_group(int size, std::chrono::nanoseconds deadline = default_deadline)
-        : host_(size, deadline), reports_(static_cast<std::size_t>(size), nullptr)
+        : host_(size, deadline), kernels_(static_cast<std::size_t>(size))
     {
-        for (cuda::failure_report*& r : reports_) {
-            void* memory = nullptr;
-            cuda::check(cudaHostAlloc(&memory, sizeof(cuda::failure_report), cudaHostAllocPortable | cudaHostAllocMapped),
-                        "CUDA: memory for reports");
-            r = new (memory) cuda::failure_report;
-        }
     }
     cuda_group(const cuda_group&) = delete;
     cuda_group& operator=(const cuda_group&) = delete;
     ~cuda_group()
     {
         for (void* p : kept_) { static_cast<void>(cudaFree(p)); }
-        for (cuda::failure_report* r : reports_) { static_cast<void>(cudaFreeHost(r)); }
     }
     [[nodiscard]] int size() const noexcept { return host_.size(); }
     /// The ranks' threads.
@@ -67,11 +62,11 @@ class cuda_group {
     /// Ends the waits of all kernels.
     void abandon() noexcept
     {
-        for (cuda::failure_report* r : reports_) { *static_cast<volatile std::uint32_t*>(&r->abandon) = 1; }
+        for (cuda::kernel_meetings& k : kernels_) { k.abandon(); }
     }
 
     thread_group host_;
-    std::vector<cuda::failure_report*> reports_;
+    std::vector<cuda::kernel_meetings> kernels_;  // by rank: each uses its own, and all are abandoned together
     std::mutex mutex_;
     std::vector<void*> kept_;
 };
@@ -79,14 +74,14 @@ class cuda_group {
 /// A rank of a cuda_group, on the device that is current when it is made; models plait::communicator. Programs run on its
 /// stream, in order with all else there, and return before they have run: `synchronize` waits for them and tells of failures.
 /// Used by one thread, stays where it was made.
-class cuda_communicator : public cuda::memory_source {
+class cuda_communicator {
   public:
     using target = cuda::target;
 
     /// Rank `rank` of a group, whose programs run on `stream` of the current device. Waits for all ranks.
     /// Throws plait::error if there is no such rank, or if two devices cannot reach each other's memory.
     cuda_communicator(cuda_group& group, int rank, cudaStream_t stream = cudaStreamPerThread)
-        : group_(group), host_(group.host().communicator(rank)), stream_(stream)
+        : group_(group), host_(group.host().communicator(rank)), stream_(stream), blocks_(stream)
     {
         cuda::check(cudaGetDevice(&device_), "CUDA: the current device");
         connect();
@@ -96,7 +91,7 @@ class cuda_communicator : public cuda::memory_source {
     ~cuda_communicator()
     {
         static_cast<void>(cudaStreamSynchronize(stream_));
-        group_.keep(returned_);
+        group_.keep(blocks_.returned());
     }
 
     [[nodiscard]] int rank() const noexcept { return host_.rank(); }
@@ -117,15 +112,8 @@ class cuda_communicator : public cuda::memory_source {
     void check()
     {
         if (host_failed()) { throw error(group_.host().failure()); }
-        const volatile cuda::failure_report* r = group_.reports_[static_cast<std::size_t>(rank())];
-        const std::uint32_t code = r->code;
-        if (code == 0 || code == 0xffff'ffffU) { return; }
-        const std::string_view stage = stages_[static_cast<std::size_t>(r->stage)];
-        const std::string what =
-            code == 1 ? joined({"waited too long in '", stage, "' for rank ", static_cast<int>(r->peer)})
-                      : joined({stage, ": an index is ", static_cast<std::int64_t>(r->value), ", the table has ",
-                                static_cast<std::int64_t>(r->limit), " rows; indices must lie in [0, ",
-                                static_cast<std::int64_t>(r->limit), ")"});
+        const std::string what = mine().problem();
+        if (what.empty()) { return; }
         fail(what);
         throw error({"rank ", rank(), ": ", what});
     }
@@ -145,27 +133,13 @@ class cuda_communicator : public cuda::memory_source {
     [[nodiscard]] void* resolve(int r, buffer_handle h) const noexcept { return host_.resolve(r, h); }
 
     /// Memory of this rank's device that all ranks' kernels can touch.
-    void* allocate(std::size_t bytes) override
-    {
-        void* p = nullptr;
-        cuda::check(cudaMalloc(&p, std::max<std::size_t>(bytes, 1)), joined({"CUDA: ", bytes, " bytes of device memory"}));
-        return p;
-    }
+    void* allocate(std::size_t bytes) { return blocks_.allocate(bytes); }
     /// Waits for this rank's stream. The memory is freed by `collect`, or when the group ends.
-    void deallocate(void* p, std::size_t /*bytes*/) noexcept override
-    {
-        static_cast<void>(cudaStreamSynchronize(stream_));
-        try {
-            returned_.push_back(p);
-        } catch (...) {  // out of memory: leaking the block is better than pulling it from under a peer
-        }
-    }
+    void deallocate(void* p, std::size_t bytes) noexcept { blocks_.deallocate(p, bytes); }
     /// Frees what was given back. Called when no kernel can be waiting for this rank.
-    void collect()
-    {
-        for (void* p : returned_) { cuda::check(cudaFree(p), "CUDA: freeing memory"); }
-        returned_.clear();
-    }
+    void collect() { blocks_.collect(); }
+    /// Where memory comes from that only this rank's kernels touch: the same here.
+    [[nodiscard]] cuda::memory_source& scratch() noexcept { return blocks_; }
     /// `n` zeroed values on this rank's device; see device_buffer.
     template <class T>
     device_buffer<T, cuda_communicator> symmetric(std::size_t n)
@@ -184,13 +158,7 @@ class cuda_communicator : public cuda::memory_source {
     /// How kernels of this rank meet those of all others, in what is called `stage` in errors.
     [[nodiscard]] cuda::meeting meeting_in(std::string stage)
     {
-        cuda::meeting m = meeting_;
-        const auto limit = deadline().count();
-        m.limit = limit > 0 ? static_cast<std::uint64_t>(limit) : 0;
-        m.stage = static_cast<int>(std::ranges::find(stages_, stage) - stages_.begin());
-        if (m.stage == static_cast<int>(stages_.size())) { stages_.push_back(std::move(stage)); }
-        if (size() == 1) { m.signals = nullptr; }
-        return m;
+        return mine().in(std::move(stage), deadline());
     }
 
   private:
@@ -200,20 +168,21 @@ class cuda_communicator : public cuda::memory_source {
     };
 
     [[nodiscard]] bool host_failed() const noexcept { return group_.host().failed(); }
+    [[nodiscard]] cuda::kernel_meetings& mine() noexcept { return group_.kernels_[static_cast<std::size_t>(rank())]; }
 
     void connect()
     {
         const auto ranks = static_cast<std::size_t>(size());
-        const std::size_t words = cuda::max_meeting_blocks * ranks * 2;
+        const std::size_t words = cuda::kernel_meetings::words(size());
         void* memory = nullptr;
         cuda::check(cudaMalloc(&memory, words * sizeof(std::uint32_t) + ranks * sizeof(void*)), "CUDA: memory for signals");
         group_.keep(std::span(&memory, 1));
         cuda::check(cudaMemset(memory, 0, words * sizeof(std::uint32_t)), "CUDA: clearing signals");
         auto* const signals = static_cast<std::uint32_t*>(memory);
-        const introduction mine{signals, device_};
+        const introduction own{signals, device_};
         std::vector<std::uint32_t*> all;
         std::vector<int> devices;
-        for (const void* theirs : host_.exchange(&mine, sizeof mine, "CUDA peers: introduction")) {
+        for (const void* theirs : host_.exchange(&own, sizeof own, "CUDA peers: introduction")) {
             const auto& i = *static_cast<const introduction*>(theirs);
             all.push_back(i.signals);
             devices.push_back(i.device);
@@ -224,13 +193,7 @@ class cuda_communicator : public cuda::memory_source {
         }
         auto* const table = reinterpret_cast<std::uint32_t**>(signals + words);
         cuda::check(cudaMemcpy(table, all.data(), ranks * sizeof(void*), cudaMemcpyHostToDevice), "CUDA: copying addresses");
-        void* report = nullptr;
-        cuda::check(cudaHostGetDevicePointer(&report, group_.reports_[static_cast<std::size_t>(rank())], 0), "CUDA: mapped memory");
-        meeting_.signals = table;
-        meeting_.epochs = signals + cuda::max_meeting_blocks * ranks;
-        meeting_.report = static_cast<cuda::failure_report*>(report);
-        meeting_.rank = rank();
-        meeting_.ranks = size();
+        mine().connect(rank(), size(), signals, table);
         host_.barrier("CUDA peers: connected");
     }
     void enable_peer(int other) const
@@ -254,9 +217,7 @@ class cuda_communicator : public cuda::memory_source {
     cudaStream_t stream_;
     int device_ = 0;
     int sharing_ = 1;
-    cuda::meeting meeting_;
-    std::vector<std::string> stages_;
-    std::vector<void*> returned_;
+    cuda::device_blocks blocks_;
 };
 
 namespace cuda_peers {

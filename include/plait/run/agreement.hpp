@@ -4,7 +4,6 @@
 #include <plait/core/dtype.hpp>
 #include <plait/core/error.hpp>
 #include <plait/fabric/communicator.hpp>
-#include <plait/fabric/remote.hpp>
 #include <plait/graph/node.hpp>
 #include <plait/plan/arguments.hpp>
 #include <plait/plan/lowered.hpp>
@@ -253,7 +252,7 @@ class agreement {
         std::vector<piece> found(count);
         for (piece& p : found) {
             const buffer_handle h{record[0], record[1]};
-            if constexpr (remote_communicator<Communicator>) { reached = reached && Communicator::reachable(h); }
+            if constexpr (requires { Communicator::reachable(h); }) { reached = reached && Communicator::reachable(h); }
             p.data = comm_.resolve(r, h);
             p.count = static_cast<std::int64_t>(record[2]);
             record += 3;

@@ -72,6 +72,7 @@ class executable {
         bool changed = true;
         try {
             changed = binder_.bind(bindings);
+            if (changed) { runner_.check_buffers(); }
         } catch (...) {
             problem = detail::text_of_current_exception();
         }
@@ -80,8 +81,10 @@ class executable {
         if constexpr (requires { comm_.enter_run(); }) { comm_.enter_run(); }
         bool underway = false;
         try {
-            if (runner::always_agrees || changed) {
+            if (runner::always_agrees || changed || !agreed_) {
+                agreed_ = false;
                 if (agreement_.reach(problem, changed, runner_.chunks(), at_start_.c_str())) { prepared_ = false; }
+                agreed_ = true;
             }
             underway = true;
             if (!prepared_) { prepare_workspace(); }
@@ -191,6 +194,7 @@ class executable {
     std::vector<std::byte*> peer_workspace_;
     std::byte* workspace_ = nullptr;
     std::size_t workspace_size_ = 0;
+    bool agreed_ = false;    // on the buffers and extents of the last run
     bool prepared_ = false;
     std::string at_start_;
     std::string at_workspace_;

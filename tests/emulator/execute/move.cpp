@@ -1,6 +1,7 @@
 // mov, cvta, isspacep and the like (PTX ISA, "Data Movement and Conversion Instructions").
 #include "../decode/special.hpp"
 #include "../memory/windows.hpp"
+#include "../schedule/progress.hpp"
 #include "../schedule/time.hpp"
 #include "access.hpp"
 #include "lanewise.hpp"
@@ -46,6 +47,7 @@ void unpack(context& c, const instruction& i)
 void read_clock(context& c, const instruction& i)
 {
     const std::uint64_t now = emulated_nanoseconds();
+    clock_read_at = progress_count;
     const auto which = static_cast<special>(i.variant);
     const std::uint64_t value = which == special::globaltimer_hi ? now >> 32 : now;
     for_lanes(c.mask, [&](unsigned l) { write_bits(c, i.args[0], l, value); });

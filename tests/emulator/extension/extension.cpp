@@ -42,12 +42,6 @@ cudaError_t submit(int device, cudaStream_t handle, const std::string& what,
     return cudaSuccess;
 }
 
-bool capturing(int device, cudaStream_t handle)
-{
-    const stream* s = stream_of(device, handle);
-    return s != nullptr && s->capture != nullptr;
-}
-
 cudaError_t wait(const std::shared_ptr<operation>& o)
 {
     wait_for(o);
@@ -60,12 +54,6 @@ void learn(operation& later, const operation& earlier)
 }
 
 void complete(const operation& o) { the_engine().complete(o); }
-
-void fail(operation& o, int error)
-{
-    o.error = error;
-    complete(o);
-}
 
 void report_misuse(const std::string& text) { make_report(rule::invalid, text); }
 void report_deadlock(const std::string& text) { make_report(rule::deadlock, text); }

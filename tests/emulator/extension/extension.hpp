@@ -28,8 +28,6 @@ std::shared_ptr<operation> make_operation(int device, std::function<void(operati
 /// `make` is called for each execution of it, in the order in which the host launches them.
 cudaError_t submit(int device, cudaStream_t stream, const std::string& what,
                    const std::function<std::shared_ptr<operation>()>& make);
-/// Whether the stream captures a graph.
-bool capturing(int device, cudaStream_t stream);
 /// Waits for the operation; returns the error of its device. The lock must be held exactly once.
 cudaError_t wait(const std::shared_ptr<operation>& o);
 
@@ -45,8 +43,6 @@ bool copy(operation& reader, const void* from, operation& writer, void* to, std:
 void learn(operation& later, const operation& earlier);
 /// Ends an operation whose action set waits_for.
 void complete(const operation& o);
-/// The same, with this error for its device.
-void fail(operation& o, int error);
 
 /// Reports a wrong use of a library.
 void report_misuse(const std::string& text);

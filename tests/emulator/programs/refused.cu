@@ -1,8 +1,5 @@
 // What is not implemented ends the program with its name, text and line; reports that nobody reads fail it.
-#include "programs/check.hpp"
-
-#include <sys/wait.h>
-#include <unistd.h>
+#include "programs/in_child.hpp"
 
 __global__ void unknown_opcode(int* p)
 {
@@ -14,43 +11,6 @@ __global__ void unknown_modifier(int* p)
 }
 __global__ void unknown_fence() { asm volatile("fence.proxy.alias;"); }
 __global__ void overrun(int* p) { p[1000] = 1; }
-
-struct result {
-    int status;
-    std::string text;
-};
-
-/// Runs f in a process of its own.
-template <class F>
-result in_child(F f)
-{
-    int ends[2];
-    if (pipe(ends) != 0) { return {-1, ""}; }
-    const pid_t child = fork();
-    if (child == 0) {
-        dup2(ends[1], 2);
-        close(ends[0]);
-        f();
-        std::exit(0);
-    }
-    close(ends[1]);
-    result r{};
-    char buffer[512];
-    for (ssize_t got; (got = read(ends[0], buffer, sizeof buffer)) > 0;) {
-        r.text.append(buffer, static_cast<std::size_t>(got));
-    }
-    close(ends[0]);
-    waitpid(child, &r.status, 0);
-    r.status = WIFEXITED(r.status) ? WEXITSTATUS(r.status) : -2;
-    return r;
-}
-
-void expect(const result& r, const char* first, const char* second)
-{
-    const bool ok = CHECK(r.status == 86) && CHECK(r.text.find(first) != std::string::npos) &&
-                    CHECK(r.text.find(second) != std::string::npos);
-    if (!ok) { std::printf("   status %d: %s\n", r.status, r.text.c_str()); }
-}
 
 int main()
 {

@@ -60,6 +60,32 @@ __global__ void consume(int* out, volatile int* data, volatile int* flag, bool w
     *out = *data;
 }
 
+// Gives up after some seconds, as programs do whose peers may be gone.
+__global__ void wait_some_time(volatile int* flag, unsigned long long nanoseconds, int* gave_up)
+{
+    unsigned long long start, now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
+    now = start;
+    while (*flag == 0 && now - start < nanoseconds) { asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)); }
+    if (*flag == 0 && threadIdx.x + blockIdx.x == 0) { *gave_up = 1; }
+}
+
+void test_time_limit()
+{
+    check::device_array<int> data(2);
+    cudaMemset(data, 0, 8);
+    wait_some_time<<<2, 64>>>(data, 60'000'000'000ull, data + 1);
+    CHECK(cudaDeviceSynchronize() == cudaSuccess);
+    CHECK(data.host()[1] == 1);
+    CHECK(emulator_report_count() == 0);
+    // A limit of days is none.
+    wait_some_time<<<1, 32>>>(data, 1'000'000'000'000'000ull, data + 1);
+    CHECK(cudaDeviceSynchronize() == cudaErrorLaunchTimeout);
+    CHECK(check::reported("deadlock", "spin"));
+    cudaDeviceReset();
+    emulator_clear_reports();
+}
+
 void test_deadlocks()
 {
     check::quiet();
@@ -167,6 +193,7 @@ int main()
     }
     CHECK(emulator_report_count() == 0);
     test_deadlocks();
+    test_time_limit();
     test_residency();
     CHECK(wrong_results(true) == 0);
     const int wrong = wrong_results(false);

@@ -14,6 +14,7 @@ namespace {
 
 std::atomic<int> wanting{0};
 std::uint64_t now = 1'000'000;
+std::atomic<int> relocking{0};  // threads that wait for the host's work and gave up the lock for a while
 std::atomic<std::int64_t> last_entry{0};
 
 std::int64_t milliseconds()
@@ -62,26 +63,34 @@ void engine::enqueue(const std::shared_ptr<operation>& o)
     note_progress();
 }
 
+bool engine::host_may_help()
+{
+    return milliseconds() - last_entry < settings().patience && other_threads_run();
+}
+
 void engine::run_until(const std::function<bool()>& condition)
 {
+    constexpr std::int64_t longest_turn = 2;  // milliseconds, when other threads wait for their work as well
+    std::int64_t since = milliseconds();
+    const auto let_others = [&](bool sleep) {
+        mutex_.unlock();
+        if (sleep) { std::this_thread::sleep_for(std::chrono::microseconds(200)); }
+        ++relocking;
+        mutex_.lock();
+        --relocking;
+        since = milliseconds();
+    };
     while (!condition()) {
         const bool moved = step();
         const bool others = !moved && other_threads_run();
-        if (wanting > 0 || others) {
-            // Other host threads may launch what this one waits for.
-            mutex_.unlock();
-            std::this_thread::yield();
-            if (!moved) { std::this_thread::sleep_for(std::chrono::microseconds(200)); }
-            mutex_.lock();
-        }
+        // Other host threads may launch what this one waits for, or have all that they wait for.
+        if (wanting > 0 || others || (relocking > 0 && milliseconds() - since > longest_turn)) { let_others(!moved); }
         if ((!moved || stuck()) && !condition()) {
             if (detached_ > 0) {
-                mutex_.unlock();
-                std::this_thread::sleep_for(std::chrono::microseconds(200));
-                mutex_.lock();
+                let_others(true);
                 continue;
             }
-            if ((others || other_threads_run()) && milliseconds() - last_entry < settings().patience) { continue; }
+            if (host_may_help()) { continue; }
             end_deadlock();
         }
     }

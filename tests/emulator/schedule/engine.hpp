@@ -2,6 +2,7 @@
 // kernels in flight advance a bit at a time, in an order that a seed chooses.
 #pragma once
 
+#include "fair_mutex.hpp"
 #include "operation.hpp"
 #include "random.hpp"
 #include "residency.hpp"
@@ -9,7 +10,6 @@
 #include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 namespace emulator {
@@ -17,7 +17,7 @@ namespace emulator {
 class engine {
   public:
     /// All of the emulator's state is used under this lock; every entry point of the runtime takes it.
-    std::recursive_mutex& mutex() { return mutex_; }
+    fair_mutex& mutex() { return mutex_; }
     void enter();
     void leave();
 
@@ -49,10 +49,13 @@ class engine {
     void finish(const std::shared_ptr<operation>& o);
     static bool other_threads_run();
     bool stuck();
+    bool time_may_help();
+    /// Whether other threads of the program are still expected to do something.
+    bool host_may_help();
     void end_deadlock();
     residency& device_residency(int device);
 
-    std::recursive_mutex mutex_;
+    fair_mutex mutex_;
     int detached_ = 0;                                 ///< operations that other threads of the host will complete
     std::vector<std::shared_ptr<operation>> pending_;  ///< not done, in the order they were enqueued
     std::vector<std::shared_ptr<operation>> running_;  ///< kernels that have started
@@ -61,6 +64,7 @@ class engine {
     std::uint64_t turn_ = 0;
     std::uint64_t seen_progress_ = 0;
     std::uint64_t executed_at_progress_ = 0;
+    std::uint64_t next_jump_ = 0;  ///< nanoseconds, when threads that wait look at a clock
 };
 
 engine& the_engine();

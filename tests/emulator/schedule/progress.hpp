@@ -10,6 +10,9 @@ namespace emulator {
 inline std::uint64_t progress_count = 0;
 inline void note_progress() { ++progress_count; }
 
+/// progress_count when a thread last read a clock: it may wait for a time.
+inline std::uint64_t clock_read_at = ~std::uint64_t{0};
+
 /// Called for each load of a warp, and for atomics that change nothing: a warp that waits loads the same address again
 /// and again.
 inline void note_load(warp& w, const instruction& i, std::uint64_t address)

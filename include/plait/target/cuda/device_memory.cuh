@@ -62,6 +62,7 @@ class launch_memory {
     {
         tables_.clear();
         scratch_ = 0;
+        workspace_ = no_workspace;
     }
     /// Where a copy of `values` lies on the device.
     template <class T>
@@ -79,6 +80,15 @@ class launch_memory {
         const std::size_t at = (scratch_ + 15) / 16 * 16;
         scratch_ = at + count * sizeof(T);
         return reinterpret_cast<T*>(scratch_block_.data() + at);
+    }
+    /// Memory that launches on the main stream use one after the other; all ask for the same number of bytes.
+    std::byte* workspace(std::size_t bytes)
+    {
+        if (workspace_ == no_workspace) {
+            workspace_ = (scratch_ + 255) / 256 * 256;
+            scratch_ = workspace_ + bytes;
+        }
+        return scratch_block_.data() + workspace_;
     }
     /// Makes room for all that was asked for. Returns whether addresses have changed.
     bool make_room(cudaStream_t stream)
@@ -100,6 +110,8 @@ class launch_memory {
     device_block scratch_block_;
     std::vector<std::byte> tables_;
     std::size_t scratch_ = 0;
+    static constexpr std::size_t no_workspace = ~std::size_t{0};
+    std::size_t workspace_ = no_workspace;
 };
 
 }  // namespace plait::cuda

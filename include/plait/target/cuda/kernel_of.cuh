@@ -65,35 +65,34 @@ constexpr reach reach_in_line(const node& space, int slice_dim, const node& v, i
                                                   : reach::strided;
 }
 
-/// Whether everything that pass P touches is found along a line whose rows are numbered along k dimensions; 0: without rows.
-template <class Lowered, int P>
-constexpr bool goes_along_line(int k)
+/// Whether everything that a pass touches is found along a line whose rows are numbered along k dimensions; 0: without rows.
+template <class Graph, class Plan>
+constexpr bool goes_along_line(const Graph& g, const Plan& plan, int pass, int k)
 {
-    constexpr const auto& plan = Lowered::plan;
-    constexpr pass_plan p = plan.passes[P];
-    const node& space = Lowered::graph[p.space];
-    for (const pass_operand& o : Lowered::passes[P].operands) {
+    const pass_plan& p = plan.passes[pass];
+    const node& space = g[p.space];
+    for (int i = 0; i < p.operands.count; ++i) {
+        const pass_operand& o = plan.operands[p.operands.first + i];
         if (o.from == source::mask && space.dims > 1 && p.slice_dim > 0) { return false; }
-        if (o.slot < 0) { continue; }
-        if (reach_in_line(space, p.slice_dim, Lowered::graph[plan.slots[o.slot].node], k) == reach::strided) { return false; }
+        if (o.slot >= 0 && reach_in_line(space, p.slice_dim, g[plan.slots[o.slot].node], k) == reach::strided) { return false; }
     }
-    for (const pass_result& r : Lowered::passes[P].results) {
-        if (!r.reduces && !is_in_line(space, p.slice_dim, Lowered::graph[plan.slots[r.slot].node])) { return false; }
+    for (int i = 0; i < p.results.count; ++i) {
+        const pass_result& r = plan.results[p.results.first + i];
+        if (!r.reduces && !is_in_line(space, p.slice_dim, g[plan.slots[r.slot].node])) { return false; }
     }
     return true;
 }
-/// Along how many dimensions the rows of pass P are numbered; 0: it has none; -1: it goes by coordinates.
-template <class Lowered, int P>
-constexpr int row_dims()
+/// Along how many dimensions the rows of a pass are numbered; 0: it has none; -1: it goes by coordinates.
+template <class Graph, class Plan>
+constexpr int row_dims(const Graph& g, const Plan& plan, int pass)
 {
-    constexpr const auto& plan = Lowered::plan;
-    constexpr pass_plan p = plan.passes[P];
+    const pass_plan& p = plan.passes[pass];
     if (p.kind == pass_kind::reduce_axis) { return -1; }
     if (p.kind == pass_kind::all_reduce) { return 0; }
-    const node& space = Lowered::graph[p.space];
-    if (space.dims > 1 && is_cut_inside(plan, P)) { return -1; }
+    const node& space = g[p.space];
+    if (space.dims > 1 && is_cut_inside(plan, pass)) { return -1; }
     for (int k = 0; k < std::max<int>(1, space.dims); ++k) {
-        if (goes_along_line<Lowered, P>(k)) { return k; }
+        if (goes_along_line(g, plan, pass, k)) { return k; }
     }
     return -1;
 }
@@ -105,7 +104,7 @@ constexpr auto input_type()
     constexpr pass_plan p = plan.passes[P];
     constexpr pass_operand o = plan.operands[p.operands.first + I];
     constexpr dtype type = Lowered::graph[o.node].type;
-    constexpr int rows = row_dims<Lowered, P>();
+    constexpr int rows = row_dims(Lowered::graph, Lowered::plan, P);
     constexpr bool line = rows >= 0;
     if constexpr (o.from == source::number) { return number_input<Lowered::graph[o.node].bits>{}; }
     else if constexpr (o.from == source::world_size) { return scalar_input<dtype::f64>{}; }
@@ -144,7 +143,7 @@ constexpr int operand_like()
     constexpr pass_plan p = plan.passes[P];
     constexpr pass_result r = plan.results[p.results.first + R];
     const bool to_own = r.to == destination::own || r.to == destination::all_ranks;
-    if (row_dims<Lowered, P>() < 0 || p.kind == pass_kind::all_reduce || r.reduces || !to_own) { return -1; }
+    if (row_dims(Lowered::graph, Lowered::plan, P) < 0 || p.kind == pass_kind::all_reduce || r.reduces || !to_own) { return -1; }
     for (int i = 0; i < p.operands.count; ++i) {
         const pass_operand& o = plan.operands[p.operands.first + i];
         if (o.slot == r.slot && o.from == source::own) { return i; }
@@ -162,7 +161,7 @@ constexpr auto output_type()
     constexpr int value = r.reduces ? plait::detail::kernel_type<Lowered, P>::k.outputs[R].value : stored_value<Lowered, P, R>(n.type);
     if constexpr (r.reduces) { return sum_output<value, n.type, n.attrs.combine>{}; }
     else {
-        constexpr reach how = row_dims<Lowered, P>() >= 0 ? reach::line : reach::strided;
+        constexpr reach how = row_dims(Lowered::graph, Lowered::plan, P) >= 0 ? reach::line : reach::strided;
         return memory_output<value, n.type, r.to == destination::all_ranks, how, operand_like<Lowered, P, R>()>{};
     }
 }

@@ -4,6 +4,7 @@
 #include <plait/plan/arguments.hpp>
 #include <plait/target/cuda/device_memory.cuh>
 #include <plait/target/cuda/meeting.cuh>
+#include <plait/target/cuda/range.cuh>
 #include <plait/target/cuda/walk.cuh>
 #include <plait/target/host/space.hpp>
 
@@ -78,6 +79,7 @@ class kernel_launch : public launch {
     kernel_launch(std::string stage, const void* kernel) : stage_(std::move(stage)), kernel_(kernel) {}
     void enqueue(cudaStream_t stream) override
     {
+        const named_range range(stage_.c_str());
         void* all[] = {&arguments};
         check(cudaLaunchKernel(kernel_, dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(threads)), all, shared_bytes, stream), stage_);
     }

@@ -180,7 +180,8 @@ void build_map(Body, pass_build& b, int row_dims)
     body_parts<Body>::fill(l->arguments, layout);
     l->arguments.before = b.before.as_argument();
     l->arguments.after = b.after.as_argument();
-    const std::int64_t blocks = (layout.most_tiles() + block_warps - 1) / block_warps;
+    const std::int64_t tiles = b.meets() ? layout.most_tiles() : layout.space().tiles;  // ranks that meet have equal grids
+    const std::int64_t blocks = (tiles + block_warps - 1) / block_warps;
     l->blocks = static_cast<int>(std::clamp<std::int64_t>(blocks, 1, b.resident_blocks(kernel, block_threads)));
     b.list.push_back(std::move(l));
 }

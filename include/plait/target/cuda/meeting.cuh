@@ -9,7 +9,7 @@ namespace plait::cuda {
 
 /// What went wrong on a device, in memory that the host reads while kernels run. The first report stays.
 struct failure_report {
-    std::uint32_t code = 0;    // 0: nothing; 1: a wait was too long; 2: an index of an embedding is out of range
+    std::uint32_t code = 0;    // 0: nothing; 1: a wait was too long; 2: an index of an embedding is out of range; 3: the peer failed
     std::int32_t rank = 0;     // that waited, in the world
     std::int32_t peer = 0;     // for whom; or of an index, 0
     std::int32_t stage = 0;    // the pass
@@ -27,6 +27,7 @@ struct meeting {
     std::uint32_t* const* signals = nullptr;  // by rank, in memory of this device; null: no meeting
     std::uint32_t* epochs = nullptr;          // of this rank: numbers of meetings, by block and rank
     failure_report* report = nullptr;
+    const std::uint32_t* abandoned = nullptr;  // 1 + the rank that has failed, once one has; null: told by the report alone
     std::uint64_t limit = 0;  // nanoseconds; 0: none
     int rank = 0;
     int ranks = 0;            // 0: no meeting
@@ -83,6 +84,10 @@ __device__ inline void wait_for_signal(const meeting& m, const std::uint32_t* at
         if (turn % 256 != 0) { continue; }  // the report lies beyond the bus
         const volatile failure_report* r = m.report;
         if (r->code != 0 || r->abandon != 0) { return; }
+        if (m.abandoned != nullptr) {
+            const std::uint32_t failed = read_signal(m.abandoned);
+            if (failed != 0) { return report_failure(m.report, 3, m.rank, static_cast<int>(failed) - 1, m.stage, 0, 0); }
+        }
         if (m.limit != 0 && nanoseconds() - begin > m.limit) {
             return report_failure(m.report, 1, m.rank, peer, m.stage, 0, 0);
         }

@@ -1,45 +1,14 @@
 // Matrix products and convolutions on devices: tiles in shared memory, sums in f32 (of f64 in f64).
 #pragma once
 
+#include <plait/target/cuda/blas_product.cuh>
+#include <plait/target/cuda/mma_product.cuh>
 #include <plait/target/cuda/moves.cuh>
-#include <plait/target/cuda/outputs.cuh>
 
 #include <memory>
 #include <type_traits>
 
 namespace plait::cuda {
-
-/// One operand of a product as a matrix per batch: element (i, j) of batch b.
-struct matrix_operand {
-    const std::byte* data = nullptr;
-    std::int64_t row = 0;
-    std::int64_t column = 0;
-    std::int64_t batch[max_dims]{};
-};
-/// The windows of an image as a matrix: channel, row and column of the window by position of the result.
-struct window_operand {
-    int height = 0;
-    int width = 0;
-    int window_height = 0;
-    int window_width = 0;
-    int out_width = 1;
-    int stride = 1;
-    int padding = 0;
-};
-
-struct product_arguments {
-    matrix_operand a;
-    matrix_operand b;
-    matrix_operand c;
-    std::byte* out = nullptr;
-    std::int64_t m = 0;
-    std::int64_t n = 0;
-    std::int64_t k = 0;
-    std::int64_t batches = 1;
-    std::int64_t batch_count[max_dims]{};
-    int batch_dims = 0;
-    window_operand window;
-};
 
 inline constexpr int product_tile = 64;
 inline constexpr int product_depth = 16;
@@ -61,17 +30,10 @@ __global__ void __launch_bounds__(block_threads) product_kernel(const __grid_con
     for (std::int64_t tile = blockIdx.x; tile < rows * columns * p.batches; tile += gridDim.x) {
         const std::int64_t i0 = tile / columns % rows * product_tile;
         const std::int64_t j0 = tile % columns * product_tile;
-        std::int64_t rest = tile / (rows * columns);
-        const auto* a = reinterpret_cast<const stored_t<A>*>(p.a.data);
-        const auto* b = reinterpret_cast<const stored_t<B>*>(p.b.data);
-        auto* c = reinterpret_cast<stored_t<C>*>(p.out);
-        for (int d = p.batch_dims - 1; d >= 0; --d) {
-            const std::int64_t at = rest % p.batch_count[d];
-            rest /= p.batch_count[d];
-            a += at * p.a.batch[d];
-            b += at * p.b.batch[d];
-            c += at * p.c.batch[d];
-        }
+        const batch_offsets at_batch = offsets_of_batch(p, tile / (rows * columns));
+        const auto* a = reinterpret_cast<const stored_t<A>*>(p.a.data) + at_batch.a;
+        const auto* b = reinterpret_cast<const stored_t<B>*>(p.b.data) + at_batch.b;
+        auto* c = reinterpret_cast<stored_t<C>*>(p.out) + at_batch.c;
         sum acc[4][4]{};
         for (std::int64_t k0 = 0; k0 < p.k; k0 += product_depth) {
             // Threads go along the dimension in which elements are neighbours.
@@ -132,6 +94,27 @@ __global__ void __launch_bounds__(block_threads) product_kernel(const __grid_con
     }
 }
 
+/// Whether 16 bytes of an operand may be loaded at once along its lines.
+inline bool loads_vectors(const matrix_operand& m, std::int64_t step, std::int64_t stride, std::int64_t size)
+{
+    bool aligned = step == 1 && stride * size % 16 == 0 && reinterpret_cast<std::uintptr_t>(m.data) % 16 == 0;
+    for (std::int64_t b : m.batch) { aligned = aligned && b * size % 16 == 0; }
+    return aligned;
+}
+template <dtype D, dtype C, bool ColumnsOfA, bool ColumnsOfB>
+void add_mma_product(pass_build& b, product_arguments p)
+{
+    if (p.m == 0 || p.n == 0 || p.batches == 0) { return; }
+    p.a_vectors = ColumnsOfA ? loads_vectors(p.a, p.a.row, p.a.column, 2) : loads_vectors(p.a, p.a.column, p.a.row, 2);
+    p.b_vectors = ColumnsOfB ? loads_vectors(p.b, p.b.row, p.b.column, 2) : loads_vectors(p.b, p.b.column, p.b.row, 2);
+    const auto* kernel = reinterpret_cast<const void*>(&mma_kernel<D, C, ColumnsOfA, ColumnsOfB>);
+    auto l = std::make_unique<kernel_launch<product_arguments>>(b.stage, kernel);
+    l->arguments = p;
+    const std::int64_t tiles = (p.m + mma_rows - 1) / mma_rows * ((p.n + mma_columns - 1) / mma_columns) * p.batches;
+    l->blocks = static_cast<int>(std::min<std::int64_t>(tiles, 0x7fff'ffff));
+    b.list.push_back(std::move(l));
+}
+
 template <dtype A, dtype B, dtype C, bool Windows>
 void add_product(pass_build& b, const product_arguments& p)
 {
@@ -144,8 +127,8 @@ void add_product(pass_build& b, const product_arguments& p)
     b.list.push_back(std::move(l));
 }
 
-/// c[..., M, N] = a[..., M, K] b[..., K, N], as on the host.
-template <dtype A, dtype B, dtype C>
+/// c[..., M, N] = a[..., M, K] b[..., K, N], as on the host; f16 and bf16 on tensor cores.
+template <dtype A, dtype B, dtype C, bool TransposedA, bool TransposedB>
 void build_matmul(pass_build& build)
 {
     const node& n = build.node_at(build.pass.space);
@@ -200,7 +183,11 @@ void build_matmul(pass_build& build)
             p.batches = p.batch_count[d] == 0 ? 0 : p.batches / p.batch_count[d];
             p.batch_dims = d;
         }
-        add_product<A, B, C, false>(build, p);
+        if constexpr (A == B && B == C) {
+            if (add_blas_product(build, C, p)) { continue; }
+        }
+        if constexpr (A == B && (A == dtype::f16 || A == dtype::bf16)) { add_mma_product<A, C, TransposedA, TransposedB>(build, p); }
+        else { add_product<A, B, C, false>(build, p); }
     }
 }
 

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <plait/run/executable.hpp>
-#include <plait/target/cuda/functions_of.cuh>
+#include <plait/target/cuda/pipeline.cuh>
 #include <plait/target/cuda/target.cuh>
 
+#include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace plait::cuda {
 
@@ -26,23 +29,38 @@ class runner {
     static constexpr bool always_agrees = false;
 
     runner(Communicator& comm, arguments& args, code passes)
-        : comm_(comm), args_(args), image_(args.image()), code_(passes), memory_(comm)
+        : comm_(comm), args_(args), image_(args.image()), code_(passes), memory_(comm.scratch())
     {
         check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, comm.device()), "CUDA: the device");
     }
-    ~runner() { static_cast<void>(cudaStreamSynchronize(comm_.stream())); }
+    ~runner()
+    {
+        static_cast<void>(cudaStreamSynchronize(comm_.stream()));
+        if (signals_ != nullptr) { comm_.deallocate(signals_, signal_words() * sizeof(std::uint32_t)); }
+    }
 
     void set_chunks(int count) { chunks_ = count; }
     [[nodiscard]] int chunks() const { return chunks_; }
 
+    /// Throws plait::error if a tensor is bound to memory that kernels cannot reach.
+    void check_buffers() const
+    {
+        for (int s = 0; s < image_.n_slots(); ++s) {
+            if (!image_.slot_of(s).is_tensor || !args_.holds(s)) { continue; }
+            const bound_buffer& b = args_.buffer(s);
+            check_buffer(s, b.data);
+            for (const piece& p : b.pieces) { check_buffer(s, p.count > 0 ? p.data : nullptr); }
+        }
+    }
     void prepare()
     {
         refuse_capture();
         const on_device here(comm_.device());
         comm_.collect();
+        if (signals_ == nullptr && has_pipelines()) { prepare_signals(); }
         do {
             memory_.restart();
-            launches_.clear();
+            tape_.clear();
             build();
         } while (memory_.make_room(comm_.stream()));
         memory_.upload(comm_.stream());
@@ -53,7 +71,7 @@ class runner {
     {
         comm_.check();
         const on_device here(comm_.device());
-        for (const auto& l : launches_) { l->enqueue(comm_.stream()); }
+        for (const tape_entry& e : tape_) { e.what->enqueue(e.beside ? beside_->get() : comm_.stream()); }
     }
     void meet(const std::string& where) { make_meeting(where, comm_.meeting_in(where))->enqueue(comm_.stream()); }
     void copy(void* to, const void* from, std::size_t bytes)
@@ -62,6 +80,15 @@ class runner {
     }
 
   private:
+    void check_buffer(int slot, const void* p) const
+    {
+        if (p == nullptr) { return; }
+        cudaPointerAttributes a{};
+        check(cudaPointerGetAttributes(&a, p), joined({"program \"", image_.name, "\": a buffer"}));
+        if (a.type != cudaMemoryTypeUnregistered) { return; }
+        throw error({"program \"", image_.name, "\": tensor \"", image_.text(image_.slot_node(slot).name),
+                     "\" is bound to memory of the host; bind memory of the device, such as comm.symmetric<T>(n)"});
+    }
     void refuse_capture() const
     {
         cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -78,30 +105,60 @@ class runner {
     {
         const std::size_t n = code_.size();
         bool met = false;
-        for (std::size_t p = 0; p < n; ++p) {
+        for (std::size_t p = 0; p < n;) {
             const pass_view& pass = image_.plan.passes[p];
-            const std::string stage = joined({"program \"", image_.name, "\", pass ", static_cast<int>(p), " (", name_of(pass.kind), ")"});
+            const auto until = static_cast<std::size_t>(pass.chunked_until);
+            if (until != 0) {
+                const auto passes = image_.plan.passes.subspan(p, until - p);
+                const plait::detail::chunking c = choose_device_chunks(args_, passes, chunks_);
+                if (c.count > 1) {
+                    if (pass.barrier_before || !met) { add_meeting(p); }
+                    met = true;
+                    pipeline_builder(args_, p, c, signal_area_, code_, tape_).build([&](std::size_t q, launch_list& list) { return build_of(q, list); });
+                    if (until == n && image_.plan.barrier_after) { add_meeting(n - 1); }
+                    p = until;
+                    continue;
+                }
+            }
             const bool before = pass.barrier_before || depends_in_pipeline(p) || (!met && touches_peers(pass));
-            const bool after = p + 1 == n && image_.plan.barrier_after;
-            const bool inside = image_.groups == 1 && meets_inside(pass.kind);
+            build_whole(p, before, p + 1 == n && image_.plan.barrier_after);
             met = met || before;
-            pass_build b{args_, pass, memory_, launches_, stage, {}, {}, comm_.meeting_in(stage), multiprocessors_, comm_.ranks_on_a_device(), {}};
-            if (before && inside) { b.before = b.reports; }
-            if (before && !inside) { add_meeting(stage, b.reports); }
-            if (after && inside) { b.after = b.reports; }
-            if (args_.is_in(pass.group)) { code_[p](b); }
-            if (after && !inside) { add_meeting(stage, b.reports); }
+            ++p;
         }
+    }
+    pass_build build_of(std::size_t p, launch_list& list)
+    {
+        const std::string stage = stage_of(p);
+        return {args_, image_.plan.passes[p], memory_, list, stage, {}, {}, comm_.meeting_in(stage), multiprocessors_, comm_.ranks_on_a_device(), {}};
+    }
+    void build_whole(std::size_t p, bool before, bool after)
+    {
+        const pass_view& pass = image_.plan.passes[p];
+        const bool inside = image_.groups == 1 && meets_inside(pass.kind);
+        launch_list list;
+        pass_build b = build_of(p, list);
+        if (before && inside) { b.before = b.reports; }
+        if (after && inside) { b.after = b.reports; }
+        if (before && !inside) { add_meeting(p); }
+        if (args_.is_in(pass.group)) { code_[p](b); }
+        for (auto& l : list) { tape_.push_back({std::move(l), false}); }
+        if (after && !inside) { add_meeting(p); }
+    }
+    [[nodiscard]] std::string stage_of(std::size_t p) const
+    {
+        return joined({"program \"", image_.name, "\", pass ", static_cast<int>(p), " (", name_of(image_.plan.passes[p].kind), ")"});
+    }
+    void add_meeting(std::size_t p)
+    {
+        const std::string stage = stage_of(p);
+        const meeting m = comm_.meeting_in(stage);
+        if (m.signals != nullptr) { tape_.push_back({make_meeting(stage, m), false}); }
     }
     static bool touches_peers(const pass_view& pass)
     {
         const auto reads = [](const pass_operand& o) { return o.slot >= 0 && o.from != source::own; };
         const auto writes = [](const pass_result& r) { return r.to != destination::own; };
         return std::ranges::any_of(pass.operands, reads) || std::ranges::any_of(pass.results, writes);
-    }
-    void add_meeting(const std::string& stage, const meeting& m)
-    {
-        if (m.signals != nullptr) { launches_.push_back(make_meeting(stage, m)); }
     }
     static bool meets_inside(pass_kind k) { return k == pass_kind::map || k == pass_kind::all_reduce || k == pass_kind::reduce_axis; }
     /// Inside a pipeline the plan has no barriers: whether this pass reads what ranks wrote in one before.
@@ -117,6 +174,57 @@ class runner {
         return false;
     }
 
+    [[nodiscard]] bool has_pipelines() const
+    {
+        return std::ranges::any_of(image_.plan.passes, [](const pass_view& p) { return p.chunked_until != 0; });
+    }
+    [[nodiscard]] std::size_t signal_words() const
+    {
+        const std::size_t n = code_.size();
+        return n * static_cast<std::size_t>(args_.world_size()) + n + n * n;
+    }
+    /// Once, on all ranks.
+    void prepare_signals()
+    {
+        beside_.emplace();
+        const std::size_t bytes = signal_words() * sizeof(std::uint32_t);
+        signals_ = static_cast<std::uint32_t*>(comm_.allocate(bytes));
+        check(cudaMemsetAsync(signals_, 0, bytes, comm_.stream()), "CUDA: clearing signals");
+        check(cudaStreamSynchronize(comm_.stream()), "CUDA: clearing signals");
+        const buffer_handle mine = comm_.handle_of(signals_, bytes);
+        std::vector<std::uint32_t*> all;
+        const std::string where = joined({image_.name, ": signals"});
+        for (const void* theirs : comm_.exchange(&mine, sizeof mine, where.c_str())) {
+            const int r = static_cast<int>(all.size());
+            all.push_back(static_cast<std::uint32_t*>(comm_.resolve(r, *static_cast<const buffer_handle*>(theirs))));
+        }
+        areas_.emplace(comm_.scratch());
+        areas_->reserve(all.size() * sizeof(void*), comm_.stream());
+        check(cudaMemcpyAsync(areas_->data(), all.data(), all.size() * sizeof(void*), cudaMemcpyHostToDevice, comm_.stream()), "CUDA: copying addresses");
+        const std::size_t n = code_.size();
+        const auto words = n * static_cast<std::size_t>(args_.world_size());
+        signal_area_ = {reinterpret_cast<std::uint32_t* const*>(areas_->data()), signals_, signals_ + words, signals_ + words + n};
+    }
+
+    /// A second stream, whose kernels come before others.
+    class side_stream {
+      public:
+        side_stream()
+        {
+            int least = 0;
+            int greatest = 0;
+            check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "CUDA: priorities");
+            check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest), "CUDA: a stream");
+        }
+        side_stream(const side_stream&) = delete;
+        side_stream& operator=(const side_stream&) = delete;
+        ~side_stream() { static_cast<void>(cudaStreamDestroy(stream_)); }
+        [[nodiscard]] cudaStream_t get() const { return stream_; }
+
+      private:
+        cudaStream_t stream_ = nullptr;
+    };
+
     Communicator& comm_;
     arguments& args_;
     const program_image& image_;
@@ -124,7 +232,11 @@ class runner {
     int multiprocessors_ = 1;
     int chunks_ = 0;
     launch_memory memory_;
-    launch_list launches_;
+    launch_tape tape_;
+    std::optional<side_stream> beside_;
+    std::optional<device_block> areas_;
+    std::uint32_t* signals_ = nullptr;
+    signal_area signal_area_;
 };
 
 }  // namespace plait::cuda

@@ -1,0 +1,51 @@
+// Memory of one rank's device, freed when no other rank can be waiting for this one.
+#pragma once
+
+#include <plait/core/error.hpp>
+#include <plait/target/cuda/check.cuh>
+#include <plait/target/cuda/device_memory.cuh>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace plait::cuda {
+
+/// Blocks from cudaMalloc on the current device, for work on one stream.
+class device_blocks final : public memory_source {
+  public:
+    explicit device_blocks(cudaStream_t stream) : stream_(stream) {}
+    device_blocks(const device_blocks&) = delete;
+    device_blocks& operator=(const device_blocks&) = delete;
+
+    void* allocate(std::size_t bytes) override
+    {
+        void* p = nullptr;
+        check(cudaMalloc(&p, std::max<std::size_t>(bytes, 1)), joined({"CUDA: ", bytes, " bytes of device memory"}));
+        return p;
+    }
+    /// Waits for the stream. The block is freed by `collect`, or by whoever takes over what was returned.
+    void deallocate(void* p, std::size_t /*bytes*/) noexcept override
+    {
+        static_cast<void>(cudaStreamSynchronize(stream_));
+        try {
+            returned_.push_back(p);
+        } catch (...) {  // out of memory: leaking the block is better than pulling it from under a peer
+        }
+    }
+    /// Frees what was given back. Called when no kernel can be waiting for this rank.
+    void collect()
+    {
+        for (void* p : returned_) { check(cudaFree(p), "CUDA: freeing memory"); }
+        returned_.clear();
+    }
+    /// What was given back and is not freed yet.
+    [[nodiscard]] std::span<void* const> returned() const noexcept { return returned_; }
+
+  private:
+    cudaStream_t stream_;
+    std::vector<void*> returned_;
+};
+
+}  // namespace plait::cuda

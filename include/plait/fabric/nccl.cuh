@@ -1,0 +1,297 @@
+// The fabric of ranks with a communicator of NCCL: threads or processes, each with a device. Not part of cuda.cuh: link
+// plait::nccl and include this; without NCCL 2.28 or newer it is empty, and PLAIT_HAS_NCCL is not defined.
+#pragma once
+
+#include <plait/fabric/nccl_check.cuh>
+
+#if defined(PLAIT_HAS_NCCL)
+#include <plait/core/error.hpp>
+#include <plait/fabric/communicator.hpp>
+#include <plait/fabric/device_blocks.cuh>
+#include <plait/fabric/device_buffer.cuh>
+#include <plait/fabric/kernel_meetings.cuh>
+#include <plait/fabric/nccl_meetings.cuh>
+#include <plait/fabric/nccl_windows.cuh>
+#include <plait/fabric/thrown.hpp>
+#include <plait/target/cuda/target.cuh>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace plait {
+
+/// A rank of an NCCL communicator, which is yours, as is the stream that programs run on; models plait::communicator. Used by
+/// one thread, stays where it was made.
+/// ```
+/// plait::nccl_communicator comm(your_communicator, your_stream);
+/// ```
+/// Making one and its end are collective; it must end before the communicator does. Kernels of all ranks work on symmetric
+/// memory, so all ranks must be able to load from each other: one host, or hosts joined by NVLink. Programs take any memory of
+/// the device. What `symmetric` or `allocate` gave is used where it lies; other tensors that peers touch are copied into
+/// workspace before a run and, if they were updated, back after it.
+///
+/// `allocate` is collective, and waits for what is on the stream, as do `exchange` and `barrier`. Registering a window at a
+/// communicator that blocks knows no deadline. Your communicator is neither changed nor aborted by failures; after one, symmetric
+/// memory stays until your communicator ends, as peers may still touch it.
+class nccl_communicator {
+  public:
+    using target = cuda::target;
+
+    /// Programs run on `stream` of the communicator's device, which must be the current one. Throws plait::error if the ranks are
+    /// not all in one domain of loads and stores, or NCCL has no symmetric memory for them.
+    explicit nccl_communicator(ncclComm_t users, cudaStream_t stream = cudaStreamPerThread,
+                               std::chrono::nanoseconds deadline = default_deadline)
+        : place_(users, deadline),
+          stream_(stream),
+          scratch_(stream),
+          windows_(users, place_.rank, place_.size),
+          meetings_(users, place_.rank, place_.size, kernels_)
+    {
+        meetings_.deadline = deadline;
+        connect();
+    }
+    nccl_communicator(const nccl_communicator&) = delete;
+    nccl_communicator& operator=(const nccl_communicator&) = delete;
+
+    /// Waits until all ranks come to their end, unless the group has failed.
+    ~nccl_communicator()
+    {
+        try {
+            const cuda::on_device here(device());
+            if (std::uncaught_exceptions() > exceptions_before_) { fail("an exception ended its part"); }
+            if (meetings_.failed()) {
+                meetings_.settle(stream_);
+                return;
+            }
+            barrier("the end of the communicator");
+            scratch_.deallocate(table_, 0);
+            scratch_.collect();
+            windows_.remove_all();
+        } catch (...) {  // peers may still touch the memory: it stays
+        }
+    }
+
+    /// This rank, in [0, size), and the number of ranks.
+    [[nodiscard]] int rank() const noexcept { return place_.rank; }
+    [[nodiscard]] int size() const noexcept { return place_.size; }
+    [[nodiscard]] int device() const noexcept { return place_.device; }
+    [[nodiscard]] cudaStream_t stream() const noexcept { return stream_; }
+    /// Ranks on the device that has most of them: their kernels must fit beside each other.
+    [[nodiscard]] int ranks_on_a_device() const noexcept { return sharing_; }
+
+    /// Waits until all that was put on the stream has run. Throws plait::error if something went wrong, on a device or in NCCL.
+    void synchronize() { meetings_.drain(stream_); }
+    /// Throws plait::error if a kernel of this rank has reported a failure, or the group is known to have failed.
+    void check() { meetings_.check_kernels(); }
+
+    /// Waits for all ranks. Throws plait::error if the group fails.
+    void barrier(const char* where) { meetings_.barrier(where, stream_); }
+    /// Shows `record` to all ranks and returns theirs, by rank. Throws plait::error if the group fails, which it does if a peer
+    /// makes another kind of meeting here or shows a record of another size.
+    std::span<const void* const> exchange(const void* record, std::size_t bytes, const char* where)
+    {
+        return meetings_.exchange(record, bytes, where, stream_);
+    }
+    /// Waits until `ready()`. Throws plait::error if the group fails before.
+    template <class Ready>
+    void wait(Ready ready, const char* where)
+    {
+        meetings_.wait(ready, where);
+    }
+
+    /// All ranks load from each other.
+    [[nodiscard]] bool shares(int /*rank*/) const noexcept { return true; }
+    /// Of a buffer in symmetric memory; of another one, a handle that is not reachable.
+    [[nodiscard]] buffer_handle handle_of(const void* p, std::size_t bytes) const noexcept { return windows_.find(p, bytes); }
+    /// Whether other ranks can touch a buffer.
+    static constexpr bool reachable(buffer_handle h) noexcept { return h.space != 0; }
+    /// Null if the buffer is not reachable; its own a rank always finds.
+    [[nodiscard]] void* resolve(int rank, buffer_handle h) const noexcept
+    {
+        if (reachable(h)) { return windows_.resolve(rank, h); }
+        return rank == this->rank() || size() == 1 ? reinterpret_cast<void*>(static_cast<std::uintptr_t>(h.offset)) : nullptr;
+    }
+
+    /// Memory that all ranks' kernels can touch. Collective; ranks may ask for different sizes. Throws plait::error on all ranks if
+    /// one of them has no room.
+    void* allocate(std::size_t bytes)
+    {
+        const cuda::on_device here(device());
+        std::size_t most = 1;
+        for (const void* theirs : exchange(&bytes, sizeof bytes, "allocate")) {
+            std::size_t wanted = 0;
+            std::memcpy(&wanted, theirs, sizeof wanted);
+            most = std::max(most, wanted);
+        }
+        return add_window(most);
+    }
+    /// Waits for this rank's stream. The memory is freed by `collect` after all ranks have given it back, or at the end.
+    void deallocate(void* p, std::size_t /*bytes*/) noexcept
+    {
+        if (p == nullptr || meetings_.failed()) { return; }
+        static_cast<void>(cudaStreamSynchronize(stream_));
+        try {
+            returned_.push_back(handle_of(p, 1).space);
+        } catch (...) {  // out of memory: it stays until the end
+        }
+    }
+    /// Frees what all ranks have given back. Collective.
+    void collect()
+    {
+        const cuda::on_device here(device());
+        returned_list mine;
+        std::ranges::sort(returned_);
+        std::copy_n(returned_.begin(), std::min(returned_.size(), std::size(mine.windows)), mine.windows);
+        std::vector<std::uint64_t> common(std::begin(mine.windows), std::end(mine.windows));
+        for (const void* theirs : exchange(&mine, sizeof mine, "collect")) {
+            const auto& other = *static_cast<const returned_list*>(theirs);
+            std::erase_if(common, [&](std::uint64_t w) { return w == 0 || std::ranges::count(other.windows, w) == 0; });
+        }
+        scratch_.collect();
+        for (const std::uint64_t w : common) {
+            windows_.remove(w);
+            std::erase(returned_, w);
+        }
+    }
+    /// Where memory comes from that only this rank's kernels touch.
+    [[nodiscard]] cuda::memory_source& scratch() noexcept { return scratch_; }
+    /// `n` zeroed values on this rank's device that peers' kernels can touch; see device_buffer. Collective.
+    template <class T>
+    device_buffer<T, nccl_communicator> symmetric(std::size_t n)
+    {
+        return {*this, n};
+    }
+
+    /// Marks the group failed: all ranks throw from their current or next wait, and waits of kernels end. Of several ranks that fail
+    /// at the same time, each tells the first of which it learns.
+    void fail(std::string_view what) noexcept { meetings_.fail(what); }
+    /// The longest wait of this rank; 0 is no limit.
+    [[nodiscard]] std::chrono::nanoseconds deadline() const noexcept { return meetings_.deadline; }
+    void set_deadline(std::chrono::nanoseconds limit) noexcept { meetings_.deadline = limit; }
+
+    /// How kernels of this rank meet those of all others, in what is called `stage` in errors.
+    [[nodiscard]] cuda::meeting meeting_in(std::string stage) { return kernels_.in(std::move(stage), deadline()); }
+
+  private:
+    /// Who this rank is, if all ranks can load from each other.
+    struct place {
+        place(ncclComm_t users, std::chrono::nanoseconds deadline)
+        {
+            const char* const what = "NCCL: the communicator";
+            detail::check_nccl(ncclCommUserRank(users, &rank), users, what, deadline);
+            detail::check_nccl(ncclCommCount(users, &size), users, what, deadline);
+            detail::check_nccl(ncclCommCuDevice(users, &device), users, what, deadline);
+            int current = 0;
+            cuda::check(cudaGetDevice(&current), "CUDA: the current device");
+            if (current != device) {
+                throw error({"NCCL: the communicator is of device ", device, ", and the current one is ", current, "; call cudaSetDevice(",
+                             device, ") before"});
+            }
+            const ncclTeam_t near = size == 1 ? ncclTeam_t{1, 0, 1} : ncclTeamLsa(users);
+            if (near.nRanks == size) { return; }
+            if (near.nRanks < 1) { throw error("NCCL: this communicator has no symmetric memory"); }
+            const int first = ncclTeamRankToWorld(users, near, 0);
+            const int last = ncclTeamRankToWorld(users, near, near.nRanks - 1);
+            throw error({"NCCL: rank ", rank, " can load from ranks ", first, " to ", last, " of ", size,
+                         ", and the others are not in one load/store domain with them; fused collectives need all ranks in one: "
+                         "on one host, or on hosts joined by NVLink"});
+        }
+        int rank = 0;
+        int size = 1;
+        int device = 0;
+    };
+    struct device_name {
+        char uuid[16]{};
+        char bus[32]{};
+        bool operator==(const device_name&) const = default;
+    };
+    struct returned_list {
+        std::uint64_t windows[64]{};
+    };
+
+    void connect()
+    {
+        const detail::board_layout layout(size());
+        const std::size_t bytes = layout.words * sizeof(std::uint32_t);
+        std::byte* const memory = windows_.allocate(bytes);
+        cuda::check(cudaMemset(memory, 0, bytes), "CUDA: clearing signals");
+        cuda::check(cudaDeviceSynchronize(), "CUDA: clearing signals");  // before others can reach it
+        const auto& all = windows_.add(memory, bytes, stream_, deadline());
+        table_ = scratch_.allocate(all.size() * sizeof(void*));
+        cuda::check(cudaMemcpy(table_, all.data(), all.size() * sizeof(void*), cudaMemcpyHostToDevice), "CUDA: copying addresses");
+        cuda::check(cudaDeviceSynchronize(), "CUDA: copying addresses");
+        auto* const boards = static_cast<std::uint32_t* const*>(table_);
+        auto* const mine = reinterpret_cast<std::uint32_t*>(memory);
+        kernels_.connect(rank(), size(), mine, boards, mine + layout.abandoned);
+        meetings_.connect(boards);
+        count_neighbours();
+    }
+    void count_neighbours()
+    {
+        device_name mine;
+        cudaDeviceProp properties{};
+        cuda::check(cudaGetDeviceProperties(&properties, device()), "CUDA: the device");
+        std::memcpy(mine.uuid, &properties.uuid, sizeof mine.uuid);
+        cuda::check(cudaDeviceGetPCIBusId(mine.bus, sizeof mine.bus, device()), "CUDA: the device");
+        std::vector<device_name> all;
+        for (const void* theirs : exchange(&mine, sizeof mine, "NCCL: introduction")) { all.push_back(*static_cast<const device_name*>(theirs)); }
+        for (const device_name& d : all) { sharing_ = std::max(sharing_, static_cast<int>(std::ranges::count(all, d))); }
+    }
+    /// Between two meetings: memory is allocated while no kernel can be waiting for this rank, and registered if all have some.
+    std::byte* add_window(std::size_t bytes)
+    {
+        std::byte* memory = nullptr;
+        std::string problem;
+        try {
+            memory = windows_.allocate(bytes);
+        } catch (const error&) {
+            problem = detail::text_of_current_exception();
+        }
+        struct outcome {
+            bool failed = false;
+            char why[200]{};
+        } mine;
+        mine.failed = memory == nullptr;
+        problem.copy(mine.why, sizeof mine.why - 1);
+        int r = 0;
+        for (const void* theirs : exchange(&mine, sizeof mine, "allocate")) {
+            const auto& other = *static_cast<const outcome*>(theirs);
+            if (other.failed) {
+                detail::nccl_windows::free(memory);
+                throw error({"rank ", r, ": ", other.why});
+            }
+            ++r;
+        }
+        try {
+            windows_.add(memory, bytes, stream_, deadline());
+        } catch (const error&) {
+            fail(detail::text_of_current_exception());
+            throw;
+        }
+        return memory;
+    }
+
+    int exceptions_before_ = std::uncaught_exceptions();
+    place place_;
+    cudaStream_t stream_;
+    int sharing_ = 1;
+    cuda::kernel_meetings kernels_;
+    cuda::device_blocks scratch_;
+    detail::nccl_windows windows_;
+    detail::nccl_meetings meetings_;
+    void* table_ = nullptr;  // where kernels find the boards
+    std::vector<std::uint64_t> returned_;
+};
+
+}  // namespace plait
+#endif

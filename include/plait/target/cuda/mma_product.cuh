@@ -1,0 +1,128 @@
+// Matrix products of f16 and bf16 on tensor cores, with sums in f32.
+#pragma once
+
+#include <plait/target/cuda/mma.cuh>
+#include <plait/target/cuda/product_arguments.cuh>
+
+#include <cstdint>
+
+namespace plait::cuda {
+
+inline constexpr int mma_rows = 128;
+inline constexpr int mma_columns = 128;
+inline constexpr int mma_depth = 32;
+
+/// One operand's tile in shared memory: `Lines` lines of `Length` elements that are neighbours in global memory too, padded so
+/// that eight rows of a matrix lie in different banks.
+template <class T, int Lines, int Length>
+struct shared_tile {
+    static constexpr int pitch = Length + 8;
+    T element[Lines][pitch];
+
+    /// Fills it with lines [line, ...) and elements [first, ...) of a matrix; zeros outside of it. `vectors`: 16 bytes at a
+    /// time, which the addresses allow.
+    __device__ void start_fill(const T* from, std::int64_t stride, std::int64_t step, std::int64_t line, std::int64_t first,
+                               std::int64_t lines, std::int64_t length, bool vectors)
+    {
+        constexpr int width = 8;
+        for (int i = static_cast<int>(threadIdx.x); i < Lines * Length / width; i += block_threads) {
+            const int l = i / (Length / width);
+            const int e = i % (Length / width) * width;
+            T* const to = &element[l][e];
+            const T* const at = from + (line + l) * stride + (first + e) * step;
+            if (vectors && line + l < lines && first + e + width <= length) {
+                start_copy(to, at);
+                continue;
+            }
+#pragma unroll
+            for (int k = 0; k < width; ++k) {
+                const bool inside = line + l < lines && first + e + k < length;
+                to[k] = inside ? at[k * step] : T(0.0F);
+            }
+        }
+    }
+};
+
+/// c = a b of one 16-bit dtype. `ColumnsOfA`: elements of a column of a, not of a row, are neighbours in memory (or may be);
+/// `ColumnsOfB` likewise. 8 warps make 128 x 128 elements, each 64 x 32 of them, 16 terms at a time in order.
+template <dtype D, dtype C, bool ColumnsOfA, bool ColumnsOfB>
+__global__ void __launch_bounds__(block_threads) mma_kernel(const __grid_constant__ product_arguments p)
+{
+    using T = stored_t<D>;
+    using a_tile = std::conditional_t<ColumnsOfA, shared_tile<T, mma_depth, mma_rows>, shared_tile<T, mma_rows, mma_depth>>;
+    using b_tile = std::conditional_t<ColumnsOfB, shared_tile<T, mma_columns, mma_depth>, shared_tile<T, mma_depth, mma_columns>>;
+    __shared__ alignas(16) unsigned char memory[2 * (sizeof(a_tile) + sizeof(b_tile))];
+    a_tile* const as = reinterpret_cast<a_tile*>(memory);
+    b_tile* const bs = reinterpret_cast<b_tile*>(memory + 2 * sizeof(a_tile));
+    const int lane = static_cast<int>(threadIdx.x) % warp_size;
+    const int warp = static_cast<int>(threadIdx.x) / warp_size;
+    const int warp_row = warp / 4 * 64;
+    const int warp_column = warp % 4 * 32;
+    const std::int64_t rows = (p.m + mma_rows - 1) / mma_rows;
+    const std::int64_t columns = (p.n + mma_columns - 1) / mma_columns;
+
+    for (std::int64_t tile = blockIdx.x; tile < rows * columns * p.batches; tile += gridDim.x) {
+        const std::int64_t i0 = tile / columns % rows * mma_rows;
+        const std::int64_t j0 = tile % columns * mma_columns;
+        const batch_offsets at = offsets_of_batch(p, tile / (rows * columns));
+        const T* const a = reinterpret_cast<const T*>(p.a.data) + at.a;
+        const T* const b = reinterpret_cast<const T*>(p.b.data) + at.b;
+        auto* const c = reinterpret_cast<stored_t<C>*>(p.out) + at.c;
+        const auto fill = [&](int stage, std::int64_t k0) {
+            if constexpr (ColumnsOfA) { as[stage].start_fill(a, p.a.column, p.a.row, k0, i0, p.k, p.m, p.a_vectors); }
+            else { as[stage].start_fill(a, p.a.row, p.a.column, i0, k0, p.m, p.k, p.a_vectors); }
+            if constexpr (ColumnsOfB) { bs[stage].start_fill(b, p.b.column, p.b.row, j0, k0, p.n, p.k, p.b_vectors); }
+            else { bs[stage].start_fill(b, p.b.row, p.b.column, k0, j0, p.k, p.n, p.b_vectors); }
+            end_copy_group();
+        };
+        float sum[4][4][4]{};
+        fill(0, 0);
+        int stage = 0;
+        for (std::int64_t k0 = 0; k0 < p.k; k0 += mma_depth, stage ^= 1) {
+            if (k0 + mma_depth < p.k) {
+                fill(stage ^ 1, k0 + mma_depth);
+                wait_for_copies<1>();
+            } else {
+                wait_for_copies<0>();
+            }
+            __syncthreads();
+#pragma unroll
+            for (int k = 0; k < mma_depth; k += 16) {
+                std::uint32_t x[4][4];
+                std::uint32_t y[2][4];
+#pragma unroll
+                for (int i = 0; i < 4; ++i) {
+                    const int row = warp_row + 16 * i;
+                    if constexpr (ColumnsOfA) { load_matrices_transposed(x[i], &as[stage].element[k + lane / 16 * 8 + lane % 8][row + lane / 8 % 2 * 8]); }
+                    else { load_matrices(x[i], &as[stage].element[row + lane % 16][k + lane / 16 * 8]); }
+                }
+#pragma unroll
+                for (int j = 0; j < 2; ++j) {  // of two 16x8 tiles of b
+                    const int column = warp_column + 16 * j;
+                    if constexpr (ColumnsOfB) { load_matrices(y[j], &bs[stage].element[column + lane / 16 * 8 + lane % 8][k + lane / 8 % 2 * 8]); }
+                    else { load_matrices_transposed(y[j], &bs[stage].element[k + lane % 16][column + lane / 16 * 8]); }
+                }
+#pragma unroll
+                for (int i = 0; i < 4; ++i) {
+#pragma unroll
+                    for (int j = 0; j < 4; ++j) { multiply_tiles<D>(sum[i][j], x[i], y[j / 2][j % 2 * 2], y[j / 2][j % 2 * 2 + 1]); }
+                }
+            }
+            __syncthreads();
+        }
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+#pragma unroll
+            for (int j = 0; j < 4; ++j) {
+#pragma unroll
+                for (int e = 0; e < 4; ++e) {
+                    const std::int64_t row = i0 + warp_row + 16 * i + lane / 4 + e / 2 * 8;
+                    const std::int64_t column = j0 + warp_column + 8 * j + lane % 4 * 2 + e % 2;
+                    if (row < p.m && column < p.n) { c[row * p.c.row + column * p.c.column] = as_stored<C>(sum[i][j][e]); }
+                }
+            }
+        }
+    }
+}
+
+}  // namespace plait::cuda

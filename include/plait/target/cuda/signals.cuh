@@ -1,0 +1,86 @@
+// Signals between the passes of a pipeline: a rank tells that it has finished a chunk of a pass, another one waits for that.
+#pragma once
+
+#include <plait/target/cuda/launch.cuh>
+
+#include <memory>
+
+namespace plait::cuda {
+
+/// Tells all ranks that one more chunk of a pass is finished. What the stream wrote before is seen by those who wait for it.
+struct post_arguments {
+    std::uint32_t* const* signals = nullptr;  // by rank of the world: its area
+    std::uint32_t* count = nullptr;           // of this rank, so far
+    std::int64_t at = 0;                      // this rank's word in an area
+    int ranks = 1;                            // of the world
+};
+template <class Tag = void>
+__global__ void post_kernel(const post_arguments a)
+{
+    const std::uint32_t count = *a.count + 1;
+    __syncthreads();
+    for (int r = static_cast<int>(threadIdx.x); r < a.ranks; r += static_cast<int>(blockDim.x)) {
+        detail::signal_peer(a.signals[r] + a.at, count);
+    }
+    if (threadIdx.x == 0) { *a.count = count; }
+}
+
+/// Waits until some ranks have finished one more chunk of a pass than was waited for so far.
+struct await_arguments {
+    meeting limits;                          // for reports
+    const std::uint32_t* words = nullptr;    // of the first rank that is waited for, in this rank's area
+    std::uint32_t* count = nullptr;          // of this rank, so far
+    int first_rank = 0;
+    int ranks = 1;
+};
+template <class Tag = void>
+__global__ void await_kernel(const await_arguments a)
+{
+    const std::uint32_t count = *a.count + 1;
+    __syncthreads();
+    for (int r = static_cast<int>(threadIdx.x); r < a.ranks; r += static_cast<int>(blockDim.x)) {
+        detail::wait_for_signal(a.limits, a.words + r, count, a.first_rank + r);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) { *a.count = count; }
+}
+
+template <class Arguments>
+std::unique_ptr<launch> make_signal(const std::string& stage, void (*kernel)(Arguments), const Arguments& a)
+{
+    auto l = std::make_unique<kernel_launch<Arguments>>(stage, reinterpret_cast<const void*>(kernel));
+    l->arguments = a;
+    l->threads = std::min(1024, (a.ranks + warp_size - 1) / warp_size * warp_size);
+    return l;
+}
+
+/// An order between two streams, which a captured graph keeps.
+class stream_event {
+  public:
+    stream_event() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "CUDA: an event"); }
+    stream_event(const stream_event&) = delete;
+    stream_event& operator=(const stream_event&) = delete;
+    ~stream_event() { static_cast<void>(cudaEventDestroy(event_)); }
+    [[nodiscard]] cudaEvent_t get() const { return event_; }
+
+  private:
+    cudaEvent_t event_ = nullptr;
+};
+class recording : public launch {
+  public:
+    explicit recording(std::shared_ptr<stream_event> e) : event_(std::move(e)) {}
+    void enqueue(cudaStream_t stream) override { check(cudaEventRecord(event_->get(), stream), "CUDA: recording an event"); }
+
+  private:
+    std::shared_ptr<stream_event> event_;
+};
+class waiting : public launch {
+  public:
+    explicit waiting(std::shared_ptr<stream_event> e) : event_(std::move(e)) {}
+    void enqueue(cudaStream_t stream) override { check(cudaStreamWaitEvent(stream, event_->get(), 0), "CUDA: waiting for an event"); }
+
+  private:
+    std::shared_ptr<stream_event> event_;
+};
+
+}  // namespace plait::cuda
