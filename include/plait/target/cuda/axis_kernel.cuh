@@ -42,17 +42,18 @@ struct axis_kernel_body {
         const int lane = w.by_warp ? static_cast<int>(threadIdx.x) % warp_size : 0;
         const int step = w.by_warp ? warp_size : 1;
         for (std::int64_t line = thread / step; line < w.lines; line += threads / step) {
-            place<arrangement::strided> at{0, {}};
+            coordinates at{};
             std::int64_t rest = line;
             std::int64_t out = 0;
 #pragma unroll
             for (int d = max_dims - 1; d >= 0; --d) {
                 if (d >= w.dims || d == w.axis) { continue; }
                 const auto [above, here] = divided(a.pass.space, rest, d);
-                at.at.at[d] = here;
+                at.at[d] = here;
                 rest = above;
                 out += here * w.stride[d];
             }
+            const auto cursors = Body::open_line(a.pass, at);
             value sum{};
             for (int p = 0; p < w.parts; ++p) {
                 const std::int64_t end = (p + 1) * w.part < w.extent ? (p + 1) * w.part : w.extent;
@@ -60,12 +61,12 @@ struct axis_kernel_body {
                 std::int64_t k = p * w.part + lane * group;
                 if (w.vectors) {
 #pragma unroll 1
-                    for (; k + group <= end; k += warp_size * group) { add<group>(a, at, k, x); }
+                    for (; k + group <= end; k += warp_size * group) { add<group>(a, cursors, k, x); }
                 }
 #pragma unroll 1
                 for (; k < end; k += step * group) {
 #pragma unroll 1
-                    for (int e = 0; e < group && k + e < end; ++e) { add<1>(a, at, k + e, x); }
+                    for (int e = 0; e < group && k + e < end; ++e) { add<1>(a, cursors, k + e, x); }
                 }
                 if (w.by_warp) { x = sum_of_warp<Out>(x); }
                 if constexpr (std::is_floating_point_v<total>) {
@@ -87,16 +88,11 @@ struct axis_kernel_body {
         const std::uint32_t above = w.by[d].quotient(at);
         return {above, at - above * w.by[d].by};
     }
-    template <int N>
-    __device__ static void add(const arguments& a, place<arrangement::strided>& at, std::int64_t k, total& x)
+    template <int N, class Cursors>
+    __device__ static void add(const arguments& a, const Cursors& cursors, std::int64_t k, total& x)
     {
-        // Chosen, not indexed: an array that is indexed lies in memory.
-#pragma unroll
-        for (int d = 0; d < max_dims; ++d) {
-            if (d == a.lines.axis) { at.at.at[d] = k; }
-        }
         value all[N];
-        Body::template evaluate<N>(a.pass, at, all);
+        Body::template evaluate<N>(a.pass, cursors, {k, a.lines.axis}, all);
 #pragma unroll
         for (int e = 0; e < N; ++e) { add_to_sum<Out>(x, all[e]); }
     }

@@ -60,6 +60,12 @@ struct place<arrangement::strided> {
     coordinates at;
 };
 
+/// On a line along one axis, to which cursors of strided values have been moved: `k` steps on.
+struct place_on_line {
+    std::int64_t k;
+    int axis;
+};
+
 /// Element 0 of a tile in a value's memory; or of the `Whole` space, which then is in one piece.
 template <bool Whole, class T>
 __device__ T* tile_address(const memory_channel& c, const tile_range& t)
@@ -153,7 +159,8 @@ __device__ packet<stored_t<D>, N> stored_packet(const From (&x)[N])
 template <reach How, class Place>
 __device__ auto offset_to(const memory_channel& c, const walk& w, const Place& at)
 {
-    if constexpr (How == reach::row) { return at.row; }
+    if constexpr (std::is_same_v<Place, place_on_line>) { return at.k * c.stride[at.axis]; }
+    else if constexpr (How == reach::row) { return at.row; }
     else if constexpr (How == reach::column) { return at.column; }
     else if constexpr (How >= reach::strided) { return offset_of(w, at.at, c.stride); }
     else { return at.i; }
@@ -187,6 +194,11 @@ struct memory_input {
         else if constexpr (How == reach::per_tensor) { k.v = computed<D>(in_global_memory(reinterpret_cast<const T*>(c.base))[t.tensor]); }
         else { k.p = reinterpret_cast<const T*>(c.base); }
         return k;
+    }
+    template <class Cursor>
+    __device__ static void move(Cursor& k, std::int64_t by)
+    {
+        k.p += by;
     }
     template <int N, class Cursor>
     __device__ static bool aligned(const Cursor& k, int i)
@@ -236,6 +248,11 @@ struct combined_input {
             k.v = v[0];
         }
         return k;
+    }
+    template <class Cursor>
+    __device__ static void move(Cursor& k, std::int64_t by)
+    {
+        k.of.offset += by;
     }
     /// All ranks' buffers are aligned alike, or the walk has no vectors.
     template <int N, class Cursor>
@@ -395,6 +412,11 @@ struct mask_input {
     {
         return {static_cast<std::uint64_t>(c.offset + t.begin)};
     }
+    template <class Cursor>
+    __device__ static void move(Cursor& k, std::int64_t by)
+    {
+        k.first += static_cast<std::uint64_t>(by);
+    }
     template <int N, class Cursor>
     __device__ static bool aligned(const Cursor& k, int i)
     {
@@ -403,8 +425,10 @@ struct mask_input {
     template <int N, class Cursor, class Place>
     __device__ static void load(const channel& c, const walk& w, const Cursor& k, const Place& at, value (&to)[N])
     {
-        std::uint64_t index = k.first + at.i;
-        if constexpr (Strided) { index = static_cast<std::uint64_t>(c.offset + offset_of(w, at.at, c.stride)); }
+        std::uint64_t index = k.first;
+        if constexpr (std::is_same_v<Place, place_on_line>) { index += static_cast<std::uint64_t>(at.k * c.stride[at.axis]); }
+        else if constexpr (!Strided) { index += at.i; }
+        else { index = static_cast<std::uint64_t>(c.offset + offset_of(w, at.at, c.stride)); }
         const auto block = [&](int b) { return plait::detail::philox_block_at(c.seed, index / 4 + static_cast<std::uint64_t>(b)); };
         if constexpr (N == 1) {
             to[0] = word_of(block(0), index) >= c.threshold;

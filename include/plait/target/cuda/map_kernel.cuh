@@ -54,7 +54,7 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
     static constexpr bool has_sums = (Output::is_sum || ... || false);
     static constexpr bool has_peers = (Input::combines || ... || false) || (Output::to_all || ... || false);
     /// Whether elements are addressed from the start of the space: then the grid may take them as one run.
-    static constexpr bool can_be_flat = places != arrangement::strided && !has_sums;
+    static constexpr bool can_be_flat = places != arrangement::strided;
 
     /// Elements that a lane does at once: 16 bytes of the smallest that are read or written, 4 to 8 of them; where
     /// elements are added up always 4, so that sums do not depend on what else a kernel does.
@@ -105,7 +105,7 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
         if constexpr (can_be_flat) {
             with_peers(a.space.flat, [&](auto ranks) { run_flat<decltype(ranks)::value>(a); });
         }
-        if (a.space.tiles != 0) {
+        if (has_sums ? !can_be_flat || a.space.flat == 0 : a.space.tiles != 0) {
             const auto lane = static_cast<int>(threadIdx.x % warp_size);
             const std::int64_t warps = std::int64_t{gridDim.x} * block_warps;
 #pragma unroll 1
@@ -122,11 +122,17 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
     /// Evaluates, on the host, what is the same for all elements.
     static void find_constants(arguments& a) { find_constants(a, inputs{}, steps{}); }
 
-    /// The one output at N places from some coordinates on, for reductions along an axis.
-    template <int N, class Place, class Value>
-    __device__ static void evaluate(const arguments& a, const Place& at, Value (&to)[N])
+    /// For reductions along an axis: where the operands are on the line through some coordinates ...
+    template <class Line>
+    __device__ static auto open_line(const arguments& a, const Line& at)
     {
-        evaluate_at(a, at, to, inputs{});
+        return open_line(a, at, inputs{});
+    }
+    /// ... and the one output at N places of that line.
+    template <int N, class Cursors, class Value>
+    __device__ static void evaluate(const arguments& a, const Cursors& k, const place_on_line& at, Value (&to)[N])
+    {
+        evaluate_at(a, k, at, to, inputs{});
     }
 
   private:
@@ -205,12 +211,37 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
     template <int Ranks>
     __device__ static void run_flat(const arguments& a)
     {
-        const auto k = cursors<Ranks>::template open<true>(a, tile_range{});
-        totals none;
-        const unsigned step = gridDim.x * (block_threads * group);
+        tile_range whole;
+        whole.tensor = a.space.tensor;
+        const auto k = cursors<Ranks>::template open<true>(a, whole);
+        if constexpr (has_sums) {
+            add_tiles(a, k, outputs{});
+        } else {
+            totals none;
+            const unsigned step = gridDim.x * (block_threads * group);
 #pragma unroll 1
-        for (unsigned i = a.space.low + (blockIdx.x * block_threads + threadIdx.x) * group; i < a.space.high; i += step) {
-            run_group<group, true>(a, 0, k, none, i, inputs{}, outputs{});
+            for (unsigned i = a.space.low + (blockIdx.x * block_threads + threadIdx.x) * group; i < a.space.high; i += step) {
+                run_group<group, true>(a, 0, k, none, i, inputs{}, outputs{});
+            }
+        }
+    }
+    template <int Ranks, int... O>
+    __device__ static void add_tiles(const arguments& a, const cursors<Ranks>& k, std::integer_sequence<int, O...>)
+    {
+        const auto tiles = static_cast<unsigned>(a.space.tiles);
+        const auto count = static_cast<unsigned>(a.space.count);
+        const unsigned lane = threadIdx.x % warp_size;
+#pragma unroll 1
+        for (unsigned t = blockIdx.x * block_warps + threadIdx.x / warp_size; t < tiles; t += gridDim.x * block_warps) {
+            totals sums;
+            (begin_sum<O, Output>(sums), ...);
+            const unsigned begin = t * sum_tile;
+            const unsigned end = count - begin < sum_tile ? count : begin + sum_tile;
+#pragma unroll 1
+            for (unsigned i = begin + lane * group; i < end; i += warp_size * group) {
+                run_group<group, true>(a, 0, k, sums, i, inputs{}, outputs{});
+            }
+            (close_sum<O, Output>(a, t, static_cast<int>(lane), sums), ...);
         }
     }
 
@@ -347,13 +378,25 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
             Out::template store<N>(get<O>(a.out), a.space, get<O>(k.out), at, x);
         }
     }
-    template <int N, class Place, class Value, int... I>
-    __device__ static void evaluate_at(const arguments& a, const Place& at, Value (&to)[N], std::integer_sequence<int, I...>)
+    template <class Line, int... I>
+    __device__ static auto open_line(const arguments& a, const Line& at, std::integer_sequence<int, I...>)
     {
         members<typename Input::template cursor<0>...> in;
         ((get<I>(in) = Input::template open<0, true>(get<I>(a.in), a.space, tile_range{})), ...);
+        (move_to_line<Input>(get<I>(in), get<I>(a.in), a.space, at), ...);
+        return in;
+    }
+    template <class In, class Cursor, class Line>
+    __device__ static void move_to_line(Cursor& k, const typename In::channel& c, const walk& w, const Line& at)
+    {
+        if constexpr (In::needs == arrangement::strided) { In::move(k, offset_of(w, at, c.stride)); }
+    }
+    template <int N, class Cursors, class Value, int... I>
+    __device__ static void evaluate_at(const arguments& a, const Cursors& k, const place_on_line& at, Value (&to)[N],
+                                       std::integer_sequence<int, I...>)
+    {
         members<group_of<typename Input::value, N>...> loaded;
-        (Input::template load<N>(get<I>(a.in), a.space, get<I>(in), at, get<I>(loaded).v), ...);
+        (Input::template load<N>(get<I>(a.in), a.space, get<I>(k), at, get<I>(loaded).v), ...);
         constexpr int v = (Output::value, ...);
 #pragma unroll
         for (int e = 0; e < N; ++e) {

@@ -99,7 +99,9 @@ struct body_parts<map_body<kernels::list<Input...>, kernels::list<Step...>, kern
         if (facts.has_rows && (low != 0 || w.row % group != 0)) { return; }
         const bool alike = (is_aligned<Input>(get<I>(a.in), low) && ... && true) && (is_aligned<Output>(get<O>(a.out), low) && ... && true);
         if (!alike) { return; }
+        if (body::has_sums && w.count % group != 0) { return; }
         w.flat = w.peers;
+        if (body::has_sums) { return; }
         w.low = static_cast<unsigned>(low);
         w.high = static_cast<unsigned>(low + (w.count - low) / group * group);
         w.tiles = low == 0 && w.high == w.count ? 0 : 2;

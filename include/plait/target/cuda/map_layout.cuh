@@ -255,6 +255,11 @@ class map_layout {
             else { cut_tensors(all, part); }
             wholes_.push_back({first, walk_.tiles, 0});
         }
+        const bool in_pieces = std::ranges::any_of(channels_, [](const host::channel& c) { return c.view.in_pieces; });
+        if (all.size() == 1 && !in_pieces) {
+            walk_.tensor = all[0].tensor;
+            return;
+        }
         walk_.n_segments = static_cast<int>(all.size());
         walk_.segments = b_.memory.table(std::span<const segment>(all));
     }

@@ -43,8 +43,9 @@ struct segment {
     std::int64_t tensor = 0;
 };
 
-/// The elements 0 ... count-1 of a space in memory order: as tiles, or `flat`, as one run of groups [low, high) that the
-/// threads of the whole grid take in turn; the tiles are then what is left at its two ends.
+/// The elements 0 ... count-1 of a space in memory order: as tiles, or `flat`, where everything is aligned and in one piece, as
+/// groups [low, high) that the threads of the whole grid take in turn; the tiles are then what is left at its two ends.
+/// (Kernels that add up take flat spaces tile by tile, too, with the addresses of the whole.)
 struct walk {
     std::int64_t count = 0;
     std::int64_t tiles = 0;
@@ -62,6 +63,7 @@ struct walk {
     std::int64_t counts[max_dims]{};
     divider by[max_dims]{};
     const segment* segments = nullptr;   // in order; null if the whole is one
+    std::int64_t tensor = 0;             // that the whole lies in, if it does in one
     int n_segments = 0;
 };
 
@@ -76,6 +78,7 @@ struct tile_range {
 __device__ inline tile_range find_tile(const walk& w, std::int64_t t)
 {
     tile_range r;
+    r.tensor = w.tensor;
     if (w.flat != 0) {
         r.begin = t == 0 ? 0 : w.high;
         r.end = t == 0 ? w.low : w.count;
