@@ -121,7 +121,6 @@ class map_layout {
             if (!pass_.results[r].reduces) { continue; }
             const node& n = b_.node_at(pass_.results[r].node);
             s.per_tensor[r] = n.kind == op::reduce_per_tensor;
-            s.divide[r] = n.attrs.combine == reduction::mean;
             s.result[r] = args_.buffer(pass_.results[r].slot).data;
             if (s.per_tensor[r]) { s.n_tensors = args_.elements_of(n); }
             else { whole_count_ = args_.elements_of(b_.node_at(n.args[0])); }

@@ -81,7 +81,8 @@ struct sum_output {
     static constexpr int value = V;
     static constexpr bool is_sum = true;
     static constexpr dtype type = D;
-    static constexpr reduction over = R == reduction::mean ? reduction::sum : R;
+    static constexpr bool is_mean = R == reduction::mean;
+    static constexpr reduction over = is_mean ? reduction::sum : R;
     static constexpr bool to_all = false;
     static constexpr arrangement needs = arrangement::line;
     static constexpr int element_bytes = 0;
