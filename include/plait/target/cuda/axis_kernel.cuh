@@ -98,9 +98,9 @@ struct axis_kernel_body {
     }
 };
 
-/// One block for each multiprocessor is asked for so that ptxas does not spill for the sake of more.
+/// Two blocks for each multiprocessor are asked for so that ptxas does not spill for the sake of more.
 template <class Body>
-__global__ void __launch_bounds__(block_threads, 1) axis_kernel(const __grid_constant__ typename Body::arguments a)
+__global__ void __launch_bounds__(block_threads, 2) axis_kernel(const __grid_constant__ typename Body::arguments a)
 {
     Body::run(a);
 }

@@ -299,7 +299,7 @@ struct combined_input {
             const auto first = packet<T, N>::load(of[0] + i);
 #pragma unroll
             for (int e = 0; e < N; ++e) { to[e] = computed<D>(first.element[e]); }
-#pragma unroll 1
+#pragma unroll (N > 1 ? 4 : 1)
             for (int r = 1; r < of.count; ++r) {
                 const auto next = packet<T, N>::load(of[r] + i);
 #pragma unroll

@@ -408,9 +408,9 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
     }
 };
 
-/// One block for each multiprocessor is asked for so that ptxas does not spill for the sake of more.
+/// Two blocks for each multiprocessor are asked for so that ptxas does not spill for the sake of more.
 template <class Body>
-__global__ void __launch_bounds__(block_threads, 1) map_kernel(const __grid_constant__ typename Body::arguments a)
+__global__ void __launch_bounds__(block_threads, 2) map_kernel(const __grid_constant__ typename Body::arguments a)
 {
     Body::run(a);
 }
