@@ -59,11 +59,33 @@ struct sizes {
     std::int64_t n, rows, width, inner;
 };
 
+template <class O>
+std::vector<pl::binding> bindings(buffer<float>& g, buffer<float>& p, std::span<float> m, std::span<float> v)
+{
+    std::vector<pl::binding> b{O::g = g, O::p = p, O::m = m, O::v = v, O::lr = 0.01F, O::beta1 = 0.9F, O::beta2 = 0.999F,
+                               O::eps = 1e-8F, O::c1 = 0.1F, O::c2 = 0.01F};
+    if constexpr (requires { O::weight_decay; }) { b.push_back(O::weight_decay = 0.01F); }
+    return b;
+}
+template <class O>
+void optimizer(cuda_communicator& comm, std::int64_t count, int rounds, const char* name, double bytes, double copied_per_us)
+{
+    const auto n = static_cast<std::size_t>(count);
+    const auto part = static_cast<std::size_t>(pl::slice_of(count, comm.rank(), comm.size()).count);
+    buffer<float> g(comm, n), p(comm, n), m(comm, n), v(comm, n);
+    const std::span<float> all_m(m), all_v(v);
+    const auto slice_m = all_m.first(part), slice_v = all_v.first(part);
+    pl::executable unscheduled{O::unscheduled, comm}, sliced{O::sliced, comm}, fused{O::fused, comm};
+    const auto sides = bench::race(comm, {{"AR, C", [&] { unscheduled.run(bindings<O>(g, p, all_m, all_v)); }},
+                                          {"RS-C-AG", [&] { sliced.run(bindings<O>(g, p, slice_m, slice_v)); }},
+                                          {"fuse(RS-C-AG)", [&] { fused.run(bindings<O>(g, p, slice_m, slice_v)); }}}, rounds);
+    if (comm.rank() == 0) { report(name, sides, bytes * static_cast<double>(n), copied_per_us); }
+}
+
 void on_rank(cuda_communicator& comm, const sizes& s, int rounds)
 {
     const bool first = comm.rank() == 0;
     const int ranks = comm.size();
-    const auto part = static_cast<std::size_t>(pl::slice_of(s.n, comm.rank(), ranks).count);
     const auto n = static_cast<std::size_t>(s.n);
     double copied_per_us = 1;
     {
@@ -74,24 +96,8 @@ void on_rank(cuda_communicator& comm, const sizes& s, int rounds)
         if (copied[0].microseconds > 0) { copied_per_us = 8.0 * static_cast<double>(n) / copied[0].microseconds; }  // read and written
         if (first) { report("device copy", copied, 8.0 * static_cast<double>(n), copied_per_us); }
     }
-    const auto optimizer = [&]<class O>(std::type_identity<O>, const char* name, double whole, double slice) {
-        buffer<float> g(comm, n), p(comm, n), m(comm, n), v(comm, n);
-        std::span<float> all_m(m), all_v(v);
-        const auto slice_m = all_m.first(part), slice_v = all_v.first(part);
-        pl::executable unscheduled{O::unscheduled, comm}, sliced{O::sliced, comm}, fused{O::fused, comm};
-        const auto call = [&](auto& run, std::span<float> state_m, std::span<float> state_v) {
-            std::vector<pl::binding> b{O::g = g, O::p = p, O::m = state_m, O::v = state_v, O::lr = 0.01F, O::beta1 = 0.9F, O::beta2 = 0.999F,
-                                       O::eps = 1e-8F, O::c1 = 0.1F, O::c2 = 0.01F};
-            if constexpr (requires { O::weight_decay; }) { b.push_back(O::weight_decay = 0.01F); }
-            run.run(b);
-        };
-        const auto sides = bench::race(comm, {{"AR, C", [&] { call(unscheduled, all_m, all_v); }},
-                                              {"RS-C-AG", [&] { call(sliced, slice_m, slice_v); }},
-                                              {"fuse(RS-C-AG)", [&] { call(fused, slice_m, slice_v); }}}, rounds);
-        if (first) { report(name, sides, (whole + slice / ranks) * static_cast<double>(n), copied_per_us); }
-    };
-    optimizer(std::type_identity<pl::optim::adam<>>{}, "Adam, f32", 8, 20);
-    optimizer(std::type_identity<pl::optim::lamb<>>{}, "LAMB, f32", 8, 32);
+    optimizer<pl::optim::adam<>>(comm, s.n, rounds, "Adam, f32", 8 + 20.0 / ranks, copied_per_us);
+    optimizer<pl::optim::lamb<>>(comm, s.n, rounds, "LAMB, f32", 8 + 32.0 / ranks, copied_per_us);
     const auto elements = static_cast<std::size_t>(s.rows * s.width);
     {
         buffer<float> bx(comm, elements), br(comm, elements), by(comm, elements), bg(comm, static_cast<std::size_t>(s.width));
