@@ -333,7 +333,7 @@ constexpr entry entries[] = {
     {"Adam, f16/bf16", 4, 24, 1.05, &adam_mixed<2>, &adam_mixed<4>},
     {"LAMB, f32", 8, 32, 1.06, &lamb<2>, &lamb<4>},
     {"bias, dropout, residual, f32", 8, 8, 1.05, &epilogue<2>, &epilogue<4>},  // the bias is read again for every row
-    {"residual, RMSNorm, f32", 8, 8, 0, &rms_norm<2>, &rms_norm<4>},
+    {"residual, RMSNorm, f32", 8, 4, 0, &rms_norm<2>, &rms_norm<4>},
 };
 
 template <int Ranks>
