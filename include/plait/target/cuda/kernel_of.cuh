@@ -135,15 +135,14 @@ constexpr int stored_value(dtype stored)
     return v;
 }
 
-/// The operand of pass P that is this rank's memory of the value to which result R goes, both along the line; or -1.
-template <class Lowered, int P, int R>
-constexpr int operand_like()
+/// The operand of a pass that is this rank's memory of the value to which a result of it goes, both along the line; or -1.
+template <class Graph, class Plan>
+constexpr int operand_like(const Graph& g, const Plan& plan, int pass, int result)
 {
-    constexpr const auto& plan = Lowered::plan;
-    constexpr pass_plan p = plan.passes[P];
-    constexpr pass_result r = plan.results[p.results.first + R];
+    const pass_plan& p = plan.passes[pass];
+    const pass_result& r = plan.results[p.results.first + result];
     const bool to_own = r.to == destination::own || r.to == destination::all_ranks;
-    if (row_dims(Lowered::graph, Lowered::plan, P) < 0 || p.kind == pass_kind::all_reduce || r.reduces || !to_own) { return -1; }
+    if (p.kind == pass_kind::all_reduce || r.reduces || !to_own || row_dims(g, plan, pass) < 0) { return -1; }
     for (int i = 0; i < p.operands.count; ++i) {
         const pass_operand& o = plan.operands[p.operands.first + i];
         if (o.slot == r.slot && o.from == source::own) { return i; }
@@ -162,7 +161,7 @@ constexpr auto output_type()
     if constexpr (r.reduces) { return sum_output<value, n.type, n.attrs.combine>{}; }
     else {
         constexpr reach how = row_dims(Lowered::graph, Lowered::plan, P) >= 0 ? reach::line : reach::strided;
-        return memory_output<value, n.type, r.to == destination::all_ranks, how, operand_like<Lowered, P, R>()>{};
+        return memory_output<value, n.type, r.to == destination::all_ranks, how, operand_like(Lowered::graph, Lowered::plan, P, R)>{};
     }
 }
 
