@@ -102,7 +102,7 @@ void on_rank(cuda_communicator& comm, const sizes& s, int rounds)
     {
         buffer<float> bx(comm, elements), br(comm, elements), by(comm, elements), bg(comm, static_cast<std::size_t>(s.width));
         pl::executable unscheduled{norm, comm}, fused{norm_fused, comm};
-        const auto call = [&](auto& run) { run(x = bx, residual = br, gamma_ = bg, y = by); };
+        const auto call = [&](auto& run) { run(x = bx, residual = br, gamma_ = bg, y = by, R = s.rows, W = s.width); };
         const auto sides = bench::race(comm, {{"AR, C", [&] { call(unscheduled); }}, {"fuse(RS-C-AG)", [&] { call(fused); }}}, rounds);
         if (first) { report("all_reduce, RMSNorm", sides, (8 + 4.0 / ranks) * static_cast<double>(elements), copied_per_us); }
     }
