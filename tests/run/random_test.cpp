@@ -1,6 +1,6 @@
 // Random programs in all their schedules: each against the oracle, and bit for bit against the unscheduled one.
 #include "run/check.hpp"
-#include "sanitized.hpp"
+#include "slow.hpp"
 
 #include <plait/lang/program.hpp>
 #include <plait/schedule/schedule.hpp>
