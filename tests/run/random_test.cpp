@@ -125,7 +125,7 @@ TEST_CASE("random programs, first half")
     check_seed<4>();
 }
 
-#if !PLAIT_SANITIZED  // half of them show what sanitizers can see
+#if !PLAIT_SLOW  // half of them show what sanitizers can see
 TEST_CASE("random programs, second half")
 {
     check_seed<5>();

@@ -233,16 +233,20 @@ struct mask_channel {
     std::int64_t offset = 0;      // the global index of element 0 of the space
     std::int64_t stride[max_dims]{};
 };
-template <bool Strided>
+template <reach How>
 struct mask_input {
     using value = bool;
     using channel = mask_channel;
-    static constexpr bool is_strided = Strided;
+    static constexpr bool is_strided = How >= reach::strided;
+    static constexpr bool is_one = How != reach::line && How != reach::strided;  // for all elements of a group
     static constexpr int element_bytes = 0;
     struct cursor {
         std::int64_t first;
     };
-    __device__ static cursor open(const channel& c, const walk&, const tile_range& t) { return {c.offset + t.begin}; }
+    __device__ static cursor open(const channel& c, const walk&, const tile_range& t)
+    {
+        return {How == reach::per_tensor ? t.tensor : How == reach::single ? c.offset : c.offset + t.begin};
+    }
     template <int N>
     __device__ static bool aligned(const cursor&, int)
     {
@@ -251,10 +255,14 @@ struct mask_input {
     template <int N, class Place>
     __device__ static void load(const channel& c, const walk& w, const cursor& k, const Place& at, value (&to)[N])
     {
-        std::int64_t index = k.first + at.i;
-        if constexpr (Strided) { index = c.offset + offset_of(w, at.at, c.stride); }
+        std::int64_t index = is_one ? k.first : k.first + at.i;
+        if constexpr (is_strided) { index = c.offset + offset_of(w, at.at, c.stride); }
         const auto first = static_cast<std::uint64_t>(index);
-        if (N % 4 == 0 && first % 4 == 0) {
+        if constexpr (is_one) {
+            const bool kept = philox_u32(c.seed, first) >= c.threshold;
+#pragma unroll
+            for (int e = 0; e < N; ++e) { to[e] = kept; }
+        } else if (N % 4 == 0 && first % 4 == 0) {
 #pragma unroll
             for (int b = 0; b < N / 4; ++b) {
                 const philox_block words = plait::detail::philox_block_at(c.seed, first / 4 + static_cast<std::uint64_t>(b));

@@ -43,6 +43,14 @@ constexpr reach reach_in_line(const node& space, int slice_dim, const node& v)
                                            : reach::strided;
 }
 
+/// The same for a dropout's mask, which is drawn by the index in the whole value.
+constexpr reach mask_in_line(const node& space, const node& dropout)
+{
+    node whole = dropout;
+    whole.layout = layout_kind::replicated;
+    return reach_in_line(space, -1, whole);
+}
+
 /// Whether a pass goes along a line: everything that it touches is consecutive, or one value for all.
 template <class Graph, class Plan>
 constexpr bool is_line(const Graph& g, const Plan& plan, int pass)
@@ -54,7 +62,7 @@ constexpr bool is_line(const Graph& g, const Plan& plan, int pass)
     if (space.dims > 1 && is_cut_inside(plan, pass)) { return false; }
     for (int i = 0; i < p.operands.count; ++i) {
         const pass_operand& o = plan.operands[p.operands.first + i];
-        if (o.from == source::mask && space.dims > 1 && p.slice_dim > 0) { return false; }
+        if (o.from == source::mask && ((space.dims > 1 && p.slice_dim > 0) || mask_in_line(space, g[o.node]) == reach::strided)) { return false; }
         if (o.slot >= 0 && reach_in_line(space, p.slice_dim, g[plan.slots[o.slot].node]) == reach::strided) { return false; }
     }
     for (int i = 0; i < p.results.count; ++i) {
@@ -75,7 +83,10 @@ constexpr auto input_type()
     if constexpr (o.from == source::number) { return number_input<Lowered::graph[o.node].bits>{}; }
     else if constexpr (o.from == source::world_size) { return scalar_input<dtype::f64>{}; }
     else if constexpr (o.from == source::scalar) { return scalar_input<type>{}; }
-    else if constexpr (o.from == source::mask) { return mask_input<!line>{}; }
+    else if constexpr (o.from == source::mask) {
+        constexpr reach how = line ? mask_in_line(Lowered::graph[p.space], Lowered::graph[o.node]) : o.uniform ? reach::broadcast : reach::strided;
+        return mask_input<how>{};
+    }
     else {
         constexpr const node& v = Lowered::graph[plan.slots[o.slot].node];
         constexpr reach how = line && p.kind == pass_kind::all_reduce ? reach::line
