@@ -9,7 +9,8 @@ namespace plait {
 
 /// A bfloat16 number. It stores; arithmetic is done in float. Conversions are explicit, round to nearest with ties to
 /// even, go to infinity past the largest finite number, keep denormals, infinities and the sign of zero, and make a
-/// NaN quiet (to float is exact: it keeps every bit). A double passes through float first.
+/// NaN quiet (to float is exact: it keeps every bit). A double passes through float first. On the device the hardware
+/// converts (a NaN loses its payload there).
 struct bf16 {
     std::uint16_t bits;
 
@@ -41,6 +42,13 @@ private:
     /// loops over it vectorise.
     PLAIT_INLINE static constexpr std::uint16_t convert(float value)
     {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+        if (!__builtin_is_constant_evaluated()) {
+            std::uint16_t half;
+            asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(half) : "f"(value));
+            return half;
+        }
+#endif
         const auto word = __builtin_bit_cast(std::uint32_t, value);
         const std::uint32_t rounded_up = (word + 0x7fffU + ((word >> 16U) & 1U)) >> 16U;
         const std::uint32_t nan = (word >> 16U) | 0x0040U;

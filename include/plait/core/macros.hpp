@@ -53,7 +53,7 @@ enum class hidden_double : std::uint64_t { one = 0x3ff0'0000'0000'0000U };
 
 /// The same value, which the compiler may not contract with the sum that follows: write rounded(a * b) + c.
 /// Costs nothing where the processor has no fma, or has one and a sum follows; an extra product otherwise.
-/// On the device it has no effect: there a product may be contracted.
+/// On the device it has no effect: see kernels::product_of.
 template <std::floating_point T>
 PLAIT_INLINE constexpr T rounded(T x)
 {

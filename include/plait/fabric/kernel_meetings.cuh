@@ -22,7 +22,7 @@ class kernel_meetings {
     /// Words of device memory that each rank of `ranks` must have, zeroed, where all others reach them.
     [[nodiscard]] static constexpr std::size_t words(int ranks) noexcept
     {
-        return max_meeting_blocks * (static_cast<std::size_t>(ranks) + 1);
+        return max_meeting_blocks * static_cast<std::size_t>(ranks) * 2;
     }
 
     kernel_meetings() : report_(sizeof(failure_report)) { new (report_.here<void>()) failure_report; }

@@ -78,8 +78,16 @@ template <class T>
 PLAIT_INLINE T sum_of(T a, T b) { return static_cast<T>(static_cast<ring_t<T>>(a) + static_cast<ring_t<T>>(b)); }
 template <class T>
 PLAIT_INLINE T difference_of(T a, T b) { return static_cast<T>(static_cast<ring_t<T>>(a) - static_cast<ring_t<T>>(b)); }
+/// On devices no product of floats is contracted with a sum, whatever the flags: what contracts is a multiply_add.
 template <class T>
-PLAIT_INLINE T product_of(T a, T b) { return static_cast<T>(static_cast<ring_t<T>>(a) * static_cast<ring_t<T>>(b)); }
+PLAIT_INLINE T product_of(T a, T b)
+{
+#if defined(__CUDA_ARCH__)
+    if constexpr (std::is_same_v<T, float>) { return __fmul_rn(a, b); }
+    if constexpr (std::is_same_v<T, double>) { return __dmul_rn(a, b); }
+#endif
+    return static_cast<T>(static_cast<ring_t<T>>(a) * static_cast<ring_t<T>>(b));
+}
 /// Of integers truncated; 0 where b is 0.
 template <class T>
 PLAIT_INLINE T quotient_of(T a, T b)

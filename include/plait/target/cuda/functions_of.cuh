@@ -29,10 +29,10 @@ void build_pass(pass_build& b)
         build_matmul<operand_type<Lowered, P>(0), operand_type<Lowered, P>(1), type, attrs.a != 0, attrs.b != 0>(b);
     }
     else if constexpr (p.kind == pass_kind::conv2d) { build_conv2d<operand_type<Lowered, P>(0), operand_type<Lowered, P>(1), type>(b); }
-    else if constexpr (p.kind == pass_kind::embedding) { build_embedding(b); }
-    else if constexpr (p.kind == pass_kind::all_to_all) { build_all_to_all(b); }
+    else if constexpr (p.kind == pass_kind::embedding) { build_embedding<>(b); }
+    else if constexpr (p.kind == pass_kind::all_to_all) { build_all_to_all<>(b); }
     else if constexpr (p.kind == pass_kind::reduce_axis) { build_axis(make_body<Lowered, P>(), b); }
-    else { build_map(make_body<Lowered, P>(), b); }
+    else { build_map(make_body<Lowered, P>(), b, row_dims(Lowered::graph, Lowered::plan, P)); }
 }
 
 /// By pass of a lowered program.

@@ -104,7 +104,7 @@ class kernel_launch : public launch {
 inline std::unique_ptr<launch> make_meeting(const std::string& stage, const meeting& m)
 {
     auto l = std::make_unique<kernel_launch<meeting>>(stage, reinterpret_cast<const void*>(&meet_kernel<>));
-    l->arguments = m;
+    l->arguments = m.as_argument();
     l->threads = std::min(1024, (m.ranks + warp_size - 1) / warp_size * warp_size);
     return l;
 }

@@ -6,6 +6,7 @@
 #include <plait/target/cuda/sums.cuh>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace plait::cuda {
@@ -15,6 +16,9 @@ template <int I, class T>
 struct numbered {
     T value;
 };
+struct nothing {};
+template <int I>
+struct numbered<I, nothing> {};
 template <int I, class T>
 __host__ __device__ T& get(numbered<I, T>& n)
 {
@@ -46,8 +50,11 @@ template <class... Input, class... Step, class... Output>
 struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<Output...>> {
     static constexpr int n_in = sizeof...(Input);
     static constexpr int n_out = sizeof...(Output);
-    static constexpr bool is_strided = (Input::is_strided || ... || false) || (Output::is_strided || ... || false);
+    static constexpr arrangement places = std::max({arrangement::line, Input::needs..., Output::needs...});
     static constexpr bool has_sums = (Output::is_sum || ... || false);
+    static constexpr bool has_peers = (Input::combines || ... || false) || (Output::to_all || ... || false);
+    /// Whether elements are addressed from the start of the space: then the grid may take them as one run.
+    static constexpr bool can_be_flat = places != arrangement::strided;
 
     /// Elements that a lane does at once: 16 bytes of the smallest that are read or written, 4 to 8 of them; where
     /// elements are added up always 4, so that sums do not depend on what else a kernel does.
@@ -60,22 +67,51 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
         return smallest <= 2 ? 8 : 4;
     }();
 
+    /// Whether step s is the same for all elements and exact on the host: it is then an argument. By value.
+    static constexpr auto known = [] {
+        std::array<bool, n_in + sizeof...(Step) + 1> all{Input::is_argument...};
+        int v = n_in;
+        const auto look = [&](op kind, int a, int b, int c) {
+            constexpr op exact[] = {op::add, op::sub, op::mul, op::div, op::neg, op::abs, op::sqrt, op::cast};
+            const bool is_exact = std::ranges::find(exact, kind) != std::end(exact) && c < 0 && all[a] && (b < 0 || all[b]);
+            all[v++] = is_exact;
+        };
+        (look(Step::kind, Step::a, Step::b, Step::c), ...);
+        return all;
+    }();
+    template <int S>
+    static constexpr bool is_argument = known[n_in + S];
+    template <class Steps>
+    struct constants_of;
+    template <int... S>
+    struct constants_of<std::integer_sequence<int, S...>> {
+        using type = members<std::conditional_t<is_argument<S>, kernels::compute_t<Step::type>, nothing>...>;
+    };
+    using steps = std::make_integer_sequence<int, static_cast<int>(sizeof...(Step))>;
+
     struct arguments {
         walk space;
         meeting before;
         meeting after;
         members<typename Input::channel...> in;
         members<typename Output::channel...> out;
+        typename constants_of<steps>::type constants;
         sums_channel sums;
     };
 
     __device__ static void run(const arguments& a)
     {
         meet(a.before);
-        const int lane = static_cast<int>(threadIdx.x) % warp_size;
-        const std::int64_t warps = std::int64_t{gridDim.x} * block_warps;
-        for (std::int64_t t = std::int64_t{blockIdx.x} * block_warps + threadIdx.x / warp_size; t < a.space.tiles; t += warps) {
-            run_tile(a, t, lane, inputs{}, outputs{});
+        if constexpr (can_be_flat) {
+            with_peers(a.space.flat, [&](auto ranks) { run_flat<decltype(ranks)::value>(a); });
+        }
+        if (has_sums ? !can_be_flat || a.space.flat == 0 : a.space.tiles != 0) {
+            const auto lane = static_cast<int>(threadIdx.x % warp_size);
+            const std::int64_t warps = std::int64_t{gridDim.x} * block_warps;
+#pragma unroll 1
+            for (std::int64_t t = std::int64_t{blockIdx.x} * block_warps + threadIdx.x / warp_size; t < a.space.tiles; t += warps) {
+                run_tile(a, t, lane, inputs{}, outputs{});
+            }
         }
         if constexpr (has_sums) {
             finish_sums<Output...>(a.sums, outputs{});
@@ -83,144 +119,298 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
         meet(a.after);
     }
 
-    /// The value of the one output at some coordinates, for reductions along an axis.
-    template <class Place>
-    __device__ static auto evaluate_one(const arguments& a, const Place& at)
+    /// Evaluates, on the host, what is the same for all elements.
+    static void find_constants(arguments& a) { find_constants(a, inputs{}, steps{}); }
+
+    /// For reductions along an axis: where the operands are on the line through some coordinates ...
+    template <class Line>
+    __device__ static auto open_line(const arguments& a, const Line& at)
     {
-        tile_range nothing{};
-        return evaluate_at(a, at, nothing, inputs{});
+        return open_line(a, at, inputs{});
+    }
+    /// ... and the one output at N places of that line.
+    template <int N, class Cursors, class Value>
+    __device__ static void evaluate(const arguments& a, const Cursors& k, const place_on_line& at, Value (&to)[N])
+    {
+        evaluate_at(a, k, at, to, inputs{});
     }
 
   private:
     using inputs = std::make_integer_sequence<int, n_in>;
-    using steps = std::make_integer_sequence<int, static_cast<int>(sizeof...(Step))>;
     using outputs = std::make_integer_sequence<int, n_out>;
     using registers = kernels::registers<std::make_index_sequence<sizeof...(Input) + sizeof...(Step)>,
                                          typename Input::value..., kernels::compute_t<Step::type>...>;
-    using in_cursors = members<typename Input::cursor...>;
+    template <class O, int Ranks>
+    struct cursor_of {
+        using type = typename O::template cursor<Ranks>;
+    };
+    template <class O, int Ranks>
+    requires O::is_sum
+    struct cursor_of<O, Ranks> {
+        using type = nothing;
+    };
     template <class O>
-    struct output_cursor {
-        using type = typename O::cursor;
+    struct total_of {
+        using type = nothing;
     };
     template <class O>
     requires O::is_sum
-    struct output_cursor<O> {
-        using type = sum_state<typename O::total>;
+    struct total_of<O> {
+        using type = typename O::total;
     };
-    using out_cursors = members<typename output_cursor<Output>::type...>;
+    using totals = members<typename total_of<Output>::type...>;
+
+    /// Where operands and results are: of the whole space, or of a tile.
+    template <int Ranks>
+    struct cursors {
+        members<typename Input::template cursor<Ranks>...> in;
+        members<typename cursor_of<Output, Ranks>::type...> out;
+
+        template <bool Whole>
+        __device__ static cursors open(const arguments& a, const tile_range& tile)
+        {
+            cursors k;
+            k.template open_all<Whole>(a, tile, inputs{}, outputs{});
+            return k;
+        }
+
+      private:
+        template <bool Whole, int... I, int... O>
+        __device__ void open_all(const arguments& a, const tile_range& tile, std::integer_sequence<int, I...>,
+                                 std::integer_sequence<int, O...>)
+        {
+            ((get<I>(in) = Input::template open<Ranks, Whole>(get<I>(a.in), a.space, tile)), ...);
+            (open_output<Whole, O, Output>(a, tile), ...);
+        }
+        template <bool Whole, int O, class Out>
+        __device__ void open_output(const arguments& a, const tile_range& tile)
+        {
+            if constexpr (!Out::is_sum) {
+                auto& to = get<O>(out);
+                to = Out::template open<Ranks, Whole>(get<O>(a.out), a.space, tile);
+                // Of a value that is updated in place there is one address.
+                if constexpr (Whole && Out::like >= 0 && (Ranks != 0 || !Out::to_all)) {
+                    Out::set_first(to, const_cast<typename Out::T*>(get<Out::like>(in).p));
+                }
+            }
+        }
+    };
+
+    /// Calls f with the number of ranks as a constant, where there is code for as many; with 0 for 1; not at all for 0.
+    template <class F>
+    __device__ static void with_peers(int peers, F&& f)
+    {
+        if constexpr (has_peers) {
+            if (peers == 2) { return f(std::integral_constant<int, 2>{}); }
+            if (peers == 4) { return f(std::integral_constant<int, 4>{}); }
+            if (peers == 8) { return f(std::integral_constant<int, 8>{}); }
+        }
+        if (peers != 0) { f(std::integral_constant<int, 0>{}); }
+    }
+
+    template <int Ranks>
+    __device__ static void run_flat(const arguments& a)
+    {
+        tile_range whole;
+        whole.tensor = a.space.tensor;
+        const auto k = cursors<Ranks>::template open<true>(a, whole);
+        if constexpr (has_sums) {
+            add_tiles(a, k, outputs{});
+        } else {
+            totals none;
+            const unsigned step = gridDim.x * (block_threads * group);
+#pragma unroll 1
+            for (unsigned i = a.space.low + (blockIdx.x * block_threads + threadIdx.x) * group; i < a.space.high; i += step) {
+                run_group<group, true>(a, 0, k, none, i, inputs{}, outputs{});
+            }
+        }
+    }
+    template <int Ranks, int... O>
+    __device__ static void add_tiles(const arguments& a, const cursors<Ranks>& k, std::integer_sequence<int, O...>)
+    {
+        const auto tiles = static_cast<unsigned>(a.space.tiles);
+        const auto count = static_cast<unsigned>(a.space.count);
+        const unsigned lane = threadIdx.x % warp_size;
+#pragma unroll 1
+        for (unsigned t = blockIdx.x * block_warps + threadIdx.x / warp_size; t < tiles; t += gridDim.x * block_warps) {
+            totals sums;
+            (begin_sum<O, Output>(sums), ...);
+            const unsigned begin = t * sum_tile;
+            const unsigned end = count - begin < sum_tile ? count : begin + sum_tile;
+#pragma unroll 1
+            for (unsigned i = begin + lane * group; i < end; i += warp_size * group) {
+                run_group<group, true>(a, 0, k, sums, i, inputs{}, outputs{});
+            }
+            (close_sum<O, Output>(a, t, static_cast<int>(lane), sums), ...);
+        }
+    }
 
     template <int... I, int... O>
     __device__ static void run_tile(const arguments& a, std::int64_t t, int lane, std::integer_sequence<int, I...>,
                                     std::integer_sequence<int, O...>)
     {
         const tile_range tile = find_tile(a.space, t);
-        in_cursors in;
-        out_cursors out;
-        ((get<I>(in) = Input::open(get<I>(a.in), a.space, tile)), ...);
-        (open_output<O, Output>(a, tile, out), ...);
+        const auto k = cursors<0>::template open<false>(a, tile);
+        totals sums;
+        (begin_sum<O, Output>(sums), ...);
         const int length = static_cast<int>(tile.end - tile.begin);
         // Elements [low, high) go in groups, those before and after one by one.
         int low = 0;
         if (t == 0 && a.space.shift > 0) { low = group - a.space.shift % group; }
         low = low % group < length ? low % group : 0;
         bool groups = a.space.vectors;
-        ((groups = groups && Input::template aligned<group>(get<I>(in), low)), ...);
-        ((groups = groups && is_output_aligned<O, Output>(out, low)), ...);
+        ((groups = groups && Input::template aligned<group>(get<I>(k.in), low)), ...);
+        ((groups = groups && is_output_aligned<O, Output>(k, low)), ...);
         const int high = groups ? low + (length - low) / group * group : low;
-        for (int i = low + lane * group; i < high; i += warp_size * group) { run_group<group>(a, tile, in, out, i, inputs{}, outputs{}); }
+        const auto run_groups = [&](const auto& cursors) {
+#pragma unroll 1
+            for (int i = low + lane * group; i < high; i += warp_size * group) {
+                run_group<group, false>(a, tile.begin, cursors, sums, static_cast<unsigned>(i), inputs{}, outputs{});
+            }
+        };
+        if constexpr (can_be_flat) { run_groups(k); }
+        else {
+            with_peers(a.space.peers, [&](auto ranks) { run_groups(cursors<decltype(ranks)::value>::template open<false>(a, tile)); });
+        }
         if constexpr (has_sums) {  // element i is always lane i / 4 % 32's, in order
+#pragma unroll 1
             for (int g = high / group + (lane + warp_size - high / group % warp_size) % warp_size; g * group < length; g += warp_size) {
                 const int end = (g + 1) * group < length ? (g + 1) * group : length;
 #pragma unroll 1
-                for (int i = g * group; i < end; ++i) { run_group<1>(a, tile, in, out, i, inputs{}, outputs{}); }
+                for (int i = g * group; i < end; ++i) {
+                    run_group<1, false>(a, tile.begin, k, sums, static_cast<unsigned>(i), inputs{}, outputs{});
+                }
             }
-            (close_sum<O, Output>(a, t, lane, out), ...);
+            (close_sum<O, Output>(a, t, lane, sums), ...);
         } else {
             const int others = low + length - high;
 #pragma unroll 1
             for (int s = lane; s < others; s += warp_size) {
-                run_group<1>(a, tile, in, out, s < low ? s : high + s - low, inputs{}, outputs{});
+                run_group<1, false>(a, tile.begin, k, sums, static_cast<unsigned>(s < low ? s : high + s - low), inputs{}, outputs{});
             }
         }
     }
 
     template <int O, class Out>
-    __device__ static void open_output(const arguments& a, const tile_range& tile, out_cursors& out)
+    __device__ static void begin_sum(totals& sums)
     {
-        if constexpr (Out::is_sum) { get<O>(out).value = sum_identity<Out>(); }
-        else { get<O>(out) = Out::open(get<O>(a.out), a.space, tile); }
+        if constexpr (Out::is_sum) { get<O>(sums) = sum_identity<Out>(); }
     }
     template <int O, class Out>
-    __device__ static bool is_output_aligned(const out_cursors& out, int i)
+    __device__ static bool is_output_aligned(const cursors<0>& k, int i)
     {
         if constexpr (Out::is_sum) { return true; }
-        else { return Out::template aligned<group>(get<O>(out), i); }
+        else { return Out::template aligned<group>(get<O>(k.out), i); }
     }
     template <int O, class Out>
-    __device__ static void close_sum(const arguments& a, std::int64_t t, int lane, const out_cursors& out)
+    __device__ static void close_sum(const arguments& a, std::int64_t t, int lane, const totals& sums)
     {
-        if constexpr (Out::is_sum) { store_tile_sum<Out>(a.sums, O, t, lane, get<O>(out).value); }
+        if constexpr (Out::is_sum) { store_tile_sum<Out>(a.sums, O, t, lane, get<O>(sums)); }
     }
 
-    template <int N>
-    __device__ static place<is_strided> place_of(const walk& w, const tile_range& tile, int i)
+    template <bool Flat>
+    __device__ static place<places> place_of(const walk& w, std::int64_t begin, unsigned i)
     {
-        if constexpr (is_strided) { return {i, find_coordinates(w, tile.begin + i)}; }
+        if constexpr (places == arrangement::strided) { return {i, find_coordinates(w, begin + i)}; }
+        else if constexpr (places == arrangement::rows) {
+            const auto [row, column] = find_row<Flat>(w, begin + i);
+            return {i, row, column};
+        }
         else { return {i}; }
     }
 
-    template <int N, int... I, int... O>
-    __device__ static void run_group(const arguments& a, const tile_range& tile, const in_cursors& in, out_cursors& out, int i,
+    template <int N, bool Flat, int Ranks, int... I, int... O>
+    __device__ static void run_group(const arguments& a, std::int64_t begin, const cursors<Ranks>& k, totals& sums, unsigned i,
                                      std::integer_sequence<int, I...>, std::integer_sequence<int, O...>)
     {
-        const place<is_strided> at = place_of<N>(a.space, tile, i);
+        const place<places> at = place_of<Flat>(a.space, begin, i);
         members<group_of<typename Input::value, N>...> loaded;
-        (Input::template load<N>(get<I>(a.in), a.space, get<I>(in), at, get<I>(loaded).v), ...);
+        (Input::template load<N>(get<I>(a.in), a.space, get<I>(k.in), at, get<I>(loaded).v), ...);
         members<group_of<value_at<Output::value>, N>...> results;
 #pragma unroll
         for (int e = 0; e < N; ++e) {
             registers r;
             ((kernels::at<static_cast<std::size_t>(I)>(r) = get<I>(loaded).v[e]), ...);
-            evaluate_steps(r, steps{});
+            evaluate_steps(a, r, steps{});
             ((get<O>(results).v[e] = kernels::at<static_cast<std::size_t>(Output::value)>(r)), ...);
         }
-        (put<O, Output, N>(a, out, at, get<O>(results).v), ...);
+        (put<O, Output, N>(a, k, sums, at, get<O>(results).v), ...);
     }
     template <int V>
     using value_at = std::remove_cvref_t<decltype(kernels::at<static_cast<std::size_t>(V)>(std::declval<registers&>()))>;
 
     template <int... S>
-    __device__ static void evaluate_steps(registers& r, std::integer_sequence<int, S...>)
+    __device__ static void evaluate_steps(const arguments& a, registers& r, std::integer_sequence<int, S...>)
     {
-        ((kernels::at<static_cast<std::size_t>(n_in + S)>(r) = kernels::evaluate<Step>(r)), ...);
+        (evaluate_step<S, Step>(a, r), ...);
     }
-    template <int O, class Out, int N, class Place, class From>
-    __device__ static void put(const arguments& a, out_cursors& out, const Place& at, const From (&x)[N])
+    template <int S, class Next>
+    __device__ static void evaluate_step(const arguments& a, registers& r)
+    {
+        auto& to = kernels::at<static_cast<std::size_t>(n_in + S)>(r);
+        if constexpr (is_argument<S>) { to = get<S>(a.constants); }
+        else { to = kernels::evaluate<Next>(r); }
+    }
+    template <int... I, int... S>
+    static void find_constants(arguments& a, std::integer_sequence<int, I...>, std::integer_sequence<int, S...>)
+    {
+        registers r{};
+        const auto load = [&]<int J, class In>(std::integral_constant<int, J>, std::type_identity<In>) {
+            if constexpr (In::is_argument) { kernels::at<static_cast<std::size_t>(J)>(r) = In::of(get<J>(a.in)); }
+        };
+        (load(std::integral_constant<int, I>{}, std::type_identity<Input>{}), ...);
+        const auto next = [&]<int J, class One>(std::integral_constant<int, J>, std::type_identity<One>) {
+            if constexpr (is_argument<J>) {
+                auto& value = kernels::at<static_cast<std::size_t>(n_in + J)>(r);
+                value = kernels::evaluate<One>(r);
+                get<J>(a.constants) = value;
+            }
+        };
+        (next(std::integral_constant<int, S>{}, std::type_identity<Step>{}), ...);
+    }
+    template <int O, class Out, int N, int Ranks, class Place, class From>
+    __device__ static void put(const arguments& a, const cursors<Ranks>& k, totals& sums, const Place& at, const From (&x)[N])
     {
         if constexpr (Out::is_sum) {
 #pragma unroll
-            for (int e = 0; e < N; ++e) { add_to_sum<Out>(get<O>(out).value, x[e]); }
+            for (int e = 0; e < N; ++e) { add_to_sum<Out>(get<O>(sums), x[e]); }
         } else {
-            Out::template store<N>(get<O>(a.out), a.space, get<O>(out), at, x);
+            Out::template store<N>(get<O>(a.out), a.space, get<O>(k.out), at, x);
         }
     }
-    template <class Place, int... I>
-    __device__ static auto evaluate_at(const arguments& a, const Place& at, const tile_range& tile, std::integer_sequence<int, I...>)
+    template <class Line, int... I>
+    __device__ static auto open_line(const arguments& a, const Line& at, std::integer_sequence<int, I...>)
     {
-        in_cursors in;
-        ((get<I>(in) = Input::open(get<I>(a.in), a.space, tile)), ...);
-        members<group_of<typename Input::value, 1>...> loaded;
-        (Input::template load<1>(get<I>(a.in), a.space, get<I>(in), at, get<I>(loaded).v), ...);
-        registers r;
-        ((kernels::at<static_cast<std::size_t>(I)>(r) = get<I>(loaded).v[0]), ...);
-        evaluate_steps(r, steps{});
+        members<typename Input::template cursor<0>...> in;
+        ((get<I>(in) = Input::template open<0, true>(get<I>(a.in), a.space, tile_range{})), ...);
+        (move_to_line<Input>(get<I>(in), get<I>(a.in), a.space, at), ...);
+        return in;
+    }
+    template <class In, class Cursor, class Line>
+    __device__ static void move_to_line(Cursor& k, const typename In::channel& c, const walk& w, const Line& at)
+    {
+        if constexpr (In::needs == arrangement::strided) { In::move(k, offset_of(w, at, c.stride)); }
+    }
+    template <int N, class Cursors, class Value, int... I>
+    __device__ static void evaluate_at(const arguments& a, const Cursors& k, const place_on_line& at, Value (&to)[N],
+                                       std::integer_sequence<int, I...>)
+    {
+        members<group_of<typename Input::value, N>...> loaded;
+        (Input::template load<N>(get<I>(a.in), a.space, get<I>(k), at, get<I>(loaded).v), ...);
         constexpr int v = (Output::value, ...);
-        return kernels::at<static_cast<std::size_t>(v)>(r);
+#pragma unroll
+        for (int e = 0; e < N; ++e) {
+            registers r;
+            ((kernels::at<static_cast<std::size_t>(I)>(r) = get<I>(loaded).v[e]), ...);
+            evaluate_steps(a, r, steps{});
+            to[e] = static_cast<Value>(kernels::at<static_cast<std::size_t>(v)>(r));
+        }
     }
 };
 
+/// Two blocks for each multiprocessor are asked for so that ptxas does not spill for the sake of more.
 template <class Body>
-__global__ void __launch_bounds__(block_threads) map_kernel(const __grid_constant__ typename Body::arguments a)
+__global__ void __launch_bounds__(block_threads, 2) map_kernel(const __grid_constant__ typename Body::arguments a)
 {
     Body::run(a);
 }

@@ -27,6 +27,8 @@ inline bool is_two_shot(const arguments& args, const node& n)
 /// What a kernel was compiled for.
 struct body_facts {
     bool is_strided = false;
+    bool has_rows = false;
+    int row_dims = 0;  // dimensions that rows are numbered along
     bool has_sums = false;
     int group = 4;
     bool along_axis = false;
@@ -58,12 +60,12 @@ class map_layout {
         w.parts = pass_.slice_dim == w.axis ? 1 : args_.ranks();
         w.part = slice_of(w.extent, 0, w.parts).count;
         w.by_warp = w.axis == space_.inner;
+        w.vectors = w.by_warp && w.axis == space_.dims - 1 && (w.parts == 1 || w.part % 4 == 0) && can_use_vectors();
         if (n.attrs.combine == reduction::mean) { w.divisor = static_cast<double>(args_.extent_of(from.shape[w.axis])); }
         w.lines = 1;
         std::int64_t stride = 1;
         std::int64_t offset = 0;
         for (int d = space_.dims - 1; d >= 0; --d) {
-            w.counts[d] = d == w.axis ? 1 : space_.count[d];
             if (d == w.axis) { continue; }
             w.lines *= space_.count[d];
             const std::int64_t e = args_.extent_of(from.shape[d]);
@@ -83,32 +85,28 @@ class map_layout {
     }
 
     /// Operand i: of one rank, or of all.
-    [[nodiscard]] memory_channel operand(int i, bool combined)
+    void set_operand(memory_channel& c, int i) { c = memory(channels_[static_cast<std::size_t>(i)], operand_rank(i)); }
+    void set_operand(peers_channel& c, int i)
     {
         const pass_operand& o = pass_.operands[static_cast<std::size_t>(i)];
-        const int from = o.from == source::from_root ? o.root : args_.rank();
-        memory_channel c = memory(channels_[static_cast<std::size_t>(i)], from, combined);
-        if (combined) { c.ranks = o.from == source::root_combined && args_.rank() != o.root ? 0 : args_.ranks(); }
-        return c;
+        const host::channel& ch = channels_[static_cast<std::size_t>(i)];
+        static_cast<memory_channel&>(c) = memory(ch, operand_rank(i));
+        set_peers(c, ch, args_.ranks(), 0);
+        if (o.from == source::root_combined && args_.rank() != o.root) { c.ranks = 0; }
     }
-    [[nodiscard]] memory_channel result(int r, bool to_all)
+    /// Result r: to one rank, or to all, of which each rank begins with itself.
+    void set_result(memory_channel& c, int r)
     {
         const pass_result& result = pass_.results[static_cast<std::size_t>(r)];
-        const host::channel& ch = channels_[pass_.operands.size() + static_cast<std::size_t>(r)];
         const int to = result.to == destination::root ? result.root : args_.rank();
-        if (to_all && one_shot_) {  // to this rank alone
-            memory_channel c = memory(ch, to, false);
-            if (c.pieces == 0) { c.table = reinterpret_cast<std::byte* const*>(b_.memory.table(std::span<std::byte* const>(&c.base, 1))); }
-            c.offset = 0;
-            return c;
-        }
-        memory_channel c = memory(ch, to, to_all);
-        if (to_all) {
-            c.ranks = args_.ranks();
-            c.first_rank = args_.rank();
-        }
+        c = memory(result_channel(r), to);
         if (result.to == destination::root && to != args_.rank()) { clear_own(result.slot); }
-        return c;
+    }
+    void set_result(peers_channel& c, int r)
+    {
+        const host::channel& ch = result_channel(r);
+        static_cast<memory_channel&>(c) = memory(ch, args_.rank());
+        set_peers(c, ch, one_shot_ ? 1 : args_.ranks(), args_.rank());
     }
     /// Where operand i, a dropout's mask, is along the space.
     [[nodiscard]] const host::stream& mask(int i) const { return channels_[static_cast<std::size_t>(i)].view; }
@@ -123,7 +121,6 @@ class map_layout {
             if (!pass_.results[r].reduces) { continue; }
             const node& n = b_.node_at(pass_.results[r].node);
             s.per_tensor[r] = n.kind == op::reduce_per_tensor;
-            s.divide[r] = n.attrs.combine == reduction::mean;
             s.result[r] = args_.buffer(pass_.results[r].slot).data;
             if (s.per_tensor[r]) { s.n_tensors = args_.elements_of(n); }
             else { whole_count_ = args_.elements_of(b_.node_at(n.args[0])); }
@@ -201,6 +198,10 @@ class map_layout {
             }
         }
         walk_.wide = walk_.count > 0x7fff'ffff;
+        if (facts_.has_rows) {
+            for (int d = facts_.row_dims; d < space_.dims; ++d) { walk_.row *= space_.count[d]; }
+            walk_.by_row = divider::of(static_cast<std::uint32_t>(std::clamp<std::int64_t>(walk_.row, 1, 0x7fff'ffff)));
+        }
     }
     host::channel open_slot(int slot) const
     {
@@ -228,7 +229,7 @@ class map_layout {
         walk_.vectors = can_use_vectors();
         const bool is_one = parts_ == 1 && space_.tensors == 0;
         if (is_one) {
-            if (!facts_.is_strided && !facts_.has_sums) { walk_.shift = shift(); }
+            if (!facts_.is_strided && !facts_.has_rows && !facts_.has_sums) { walk_.shift = shift(); }
             walk_.tiles = (walk_.count + walk_.shift + walk_.tile - 1) / walk_.tile;
             wholes_.push_back({0, walk_.tiles, 0});
         } else {
@@ -256,6 +257,11 @@ class map_layout {
             else { cut_tensors(all, part); }
             wholes_.push_back({first, walk_.tiles, 0});
         }
+        const bool in_pieces = std::ranges::any_of(channels_, [](const host::channel& c) { return c.view.in_pieces; });
+        if (all.size() == 1 && !in_pieces) {
+            walk_.tensor = all[0].tensor;
+            return;
+        }
         walk_.n_segments = static_cast<int>(all.size());
         walk_.segments = b_.memory.table(std::span<const segment>(all));
     }
@@ -282,22 +288,50 @@ class map_layout {
         walk_.tiles += (s.count + walk_.tile - 1) / walk_.tile;
     }
 
-    [[nodiscard]] memory_channel memory(const host::channel& ch, int rank, bool all)
+    [[nodiscard]] int operand_rank(int i) const
+    {
+        const pass_operand& o = pass_.operands[static_cast<std::size_t>(i)];
+        return o.from == source::from_root ? o.root : args_.rank();
+    }
+    [[nodiscard]] const host::channel& result_channel(int r) const
+    {
+        return channels_[pass_.operands.size() + static_cast<std::size_t>(r)];
+    }
+    [[nodiscard]] static std::byte* first_element(const bound_buffer& b, const host::channel& ch)
+    {
+        return b.data == nullptr ? nullptr : b.data + (ch.view.per_tensor ? 0 : ch.view.offset) * ch.size;
+    }
+    [[nodiscard]] memory_channel memory(const host::channel& ch, int rank)
     {
         memory_channel c;
         const bound_buffer& b = args_.buffer(ch.slot, rank);
         std::copy_n(ch.view.stride, max_dims, c.stride);
-        c.offset = ch.view.per_tensor ? 0 : ch.view.offset;
-        if (b.data != nullptr) { c.base = b.data + c.offset * ch.size; }
+        c.base = first_element(b, ch);
+        if (!ch.view.in_pieces) { return c; }
         std::vector<std::byte*> table;
-        for (int r = all ? 0 : rank; r < (all ? args_.ranks() : rank + 1); ++r) {
-            const bound_buffer& theirs = args_.buffer(ch.slot, r);
-            for (const piece& p : theirs.pieces) { table.push_back(static_cast<std::byte*>(p.data)); }
-            if (!ch.view.in_pieces && all) { table.push_back(theirs.data); }
-        }
-        if (ch.view.in_pieces) { c.pieces = static_cast<int>(b.pieces.size()); }
-        if (!table.empty()) { c.table = reinterpret_cast<std::byte* const*>(b_.memory.table(std::span<std::byte* const>(table))); }
+        for (const piece& p : b.pieces) { table.push_back(static_cast<std::byte*>(p.data)); }
+        c.pieces = static_cast<int>(b.pieces.size());
+        c.table = table_of(table);
         return c;
+    }
+    void set_peers(peers_channel& c, const host::channel& ch, int count, int first)
+    {
+        c.ranks = count;
+        std::vector<std::byte*> table;
+        for (int k = 0; k < count; ++k) {
+            const bound_buffer& theirs = args_.buffer(ch.slot, (first + k) % args_.ranks());
+            if (ch.view.in_pieces) {
+                for (const piece& p : theirs.pieces) { table.push_back(static_cast<std::byte*>(p.data)); }
+            } else {
+                table.push_back(first_element(theirs, ch));
+                if (k < direct_ranks) { c.direct[k] = table.back(); }
+            }
+        }
+        c.all = table_of(table);
+    }
+    [[nodiscard]] std::byte* const* table_of(const std::vector<std::byte*>& addresses)
+    {
+        return addresses.empty() ? nullptr : b_.memory.table(std::span<std::byte* const>(addresses));
     }
     void clear_own(int slot)
     {
@@ -321,6 +355,7 @@ class map_layout {
             const std::int64_t outer = std::max<std::int64_t>(1, args_.extent_of(b_.node_at(pass_.space).shape[0]));
             if (walk_.count / outer % facts_.group != 0) { return false; }
         }
+        if (facts_.has_rows && walk_.row % facts_.group != 0) { return false; }
         for (std::size_t i = 0; i < channels_.size(); ++i) {
             const host::channel& ch = channels_[i];
             if (ch.slot < 0) { continue; }

@@ -21,17 +21,25 @@ struct failure_report {
 /// Blocks of kernels that meet have at most this many on a rank.
 inline constexpr int max_meeting_blocks = 2048;
 
-/// Block b of a kernel meets the blocks b of the same kernel on all other ranks. Each rank has, for every block, the number
-/// of meetings and what every rank last told: `signals[block * ranks + rank]`. Numbers only grow (and wrap around).
+/// Block b of a kernel meets the blocks b of the same kernel on all other ranks. Each rank has, for every block and rank, the
+/// number of meetings with it and what it last told: `signals[block * ranks + rank]`. Numbers only grow (and wrap around).
 struct meeting {
     std::uint32_t* const* signals = nullptr;  // by rank, in memory of this device; null: no meeting
-    std::uint32_t* epochs = nullptr;          // of this rank, by block
+    std::uint32_t* epochs = nullptr;          // of this rank: numbers of meetings, by block and rank
     failure_report* report = nullptr;
     const std::uint32_t* abandoned = nullptr;  // 1 + the rank that has failed, once one has; null: told by the report alone
     std::uint64_t limit = 0;  // nanoseconds; 0: none
     int rank = 0;
-    int ranks = 1;
+    int ranks = 0;            // 0: no meeting
     int stage = 0;
+
+    /// As kernels take it, which look at `ranks` alone.
+    [[nodiscard]] meeting as_argument() const
+    {
+        meeting m = *this;
+        if (signals == nullptr) { m.ranks = 0; }
+        return m;
+    }
 };
 
 namespace detail {
@@ -92,18 +100,20 @@ __device__ inline void wait_for_signal(const meeting& m, const std::uint32_t* at
 /// see after; and what kernels before theirs on their streams wrote.
 __device__ inline void meet(const meeting& m)
 {
-    if (m.signals == nullptr) { return; }
     __syncthreads();
-    const std::uint32_t epoch = m.epochs[blockIdx.x] + 1;
-    const std::size_t row = static_cast<std::size_t>(blockIdx.x) * static_cast<std::size_t>(m.ranks);
-    for (int peer = static_cast<int>(threadIdx.x); peer < m.ranks; peer += static_cast<int>(blockDim.x)) {
-        if (peer != m.rank) { detail::signal_peer(m.signals[peer] + row + m.rank, epoch); }
+    if (static_cast<int>(threadIdx.x) < m.ranks) {
+        const std::size_t row = static_cast<std::size_t>(blockIdx.x) * static_cast<std::size_t>(m.ranks);
+#pragma unroll 1
+        for (int peer = static_cast<int>(threadIdx.x); peer < m.ranks; peer += static_cast<int>(blockDim.x)) {
+            const std::uint32_t epoch = m.epochs[row + peer] + 1;
+            m.epochs[row + peer] = epoch;
+            if (peer != m.rank) { detail::signal_peer(m.signals[peer] + row + m.rank, epoch); }
+        }
+#pragma unroll 1
+        for (int peer = static_cast<int>(threadIdx.x); peer < m.ranks; peer += static_cast<int>(blockDim.x)) {
+            if (peer != m.rank) { detail::wait_for_signal(m, m.signals[m.rank] + row + peer, m.epochs[row + peer], peer); }
+        }
     }
-    for (int peer = static_cast<int>(threadIdx.x); peer < m.ranks; peer += static_cast<int>(blockDim.x)) {
-        if (peer != m.rank) { detail::wait_for_signal(m, m.signals[m.rank] + row + peer, epoch, peer); }
-    }
-    __syncthreads();
-    if (threadIdx.x == 0) { m.epochs[blockIdx.x] = epoch; }
     __syncthreads();
 }
 

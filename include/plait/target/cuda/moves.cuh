@@ -105,7 +105,8 @@ void build_exchange(pass_build& b)
     l->blocks = detail::blocks_for(a.elements, b.resident_blocks(kernel, block_threads));
     b.list.push_back(std::move(l));
 }
-inline void build_all_to_all(pass_build& b)
+template <class Kernels = void>  // compiled where it is used
+void build_all_to_all(pass_build& b)
 {
     switch (size_of(b.slot_node(b.pass.results[0].slot).type)) {
     case 1: return build_exchange<1>(b);
@@ -223,7 +224,8 @@ void build_embedding_of(pass_build& b)
     }
 }
 /// embedding. An index that is out of range is reported when the stream is waited for, or by the next run.
-inline void build_embedding(pass_build& b)
+template <class Kernels = void>
+void build_embedding(pass_build& b)
 {
     switch (size_of(b.node_at(b.pass.space).type)) {
     case 1: return build_embedding_of<1>(b);

@@ -8,60 +8,55 @@
 
 namespace plait::cuda {
 
-/// The value as an element in memory.
-template <dtype D, class From>
-__device__ stored_t<D> as_stored(From x)
-{
-    if constexpr (D == dtype::f16 || D == dtype::bf16) { return element_t<D>(static_cast<float>(x)); }
-    else { return static_cast<stored_t<D>>(kernels::convert<element_t<D>>(x)); }
-}
-
-/// Value `V`, stored as dtype D: to one rank's memory, or to that of all ranks.
-template <int V, dtype D, bool ToAll, reach How>
+/// Value `V`, stored as dtype D: to one rank's memory, or to that of all ranks. Like: the input that lies where this rank's
+/// result goes, or -1.
+template <int V, dtype D, bool ToAll, reach How, int Like>
 struct memory_output {
+    static constexpr int like = Like;
     static constexpr int value = V;
     static constexpr bool is_sum = false;
     static constexpr bool to_all = ToAll;
-    using channel = memory_channel;
+    static constexpr reach how = How;
+    using channel = std::conditional_t<ToAll, peers_channel, memory_channel>;
     using T = stored_t<D>;
-    static constexpr bool is_strided = How >= reach::strided;
+    static constexpr arrangement needs = arrangement_of(How);
     static constexpr int element_bytes = static_cast<int>(sizeof(T));
 
-    struct cursor {
-        T* p;
-        tile_range tile;
-    };
-    __device__ static cursor open(const channel& c, const walk&, const tile_range& t)
+    template <int Ranks>
+    using cursor = typename std::conditional_t<ToAll, std::type_identity<peer_pointers<T, Ranks>>, std::type_identity<T*>>::type;
+    template <int Ranks, bool Whole>
+    __device__ static auto open(const channel& c, const walk&, const tile_range& t)
     {
-        cursor k{};
-        k.tile = t;
-        if constexpr (is_strided) { k.p = reinterpret_cast<T*>(c.base); }
-        else if constexpr (ToAll) { k.p = tile_address<T>(c, t, c.first_rank); }
-        else { k.p = own_tile_address<T>(c, t); }
-        return k;
+        constexpr bool whole = Whole || How != reach::line;
+        if constexpr (ToAll) { return peer_pointers<T, Ranks>::template open<whole>(c, t); }
+        else { return tile_address<whole, T>(c, t); }
     }
-    template <int N>
-    __device__ static bool aligned(const cursor& k, int i)
+    template <class Cursor>
+    __device__ static void set_first(Cursor& k, T* p)
     {
-        return is_strided || is_aligned_for<N>(k.p + i, sizeof(T));
+        if constexpr (ToAll) { k.p[0] = p; }
+        else { k = p; }
     }
-    template <int N, class Place, class From>
-    __device__ static void store(const channel& c, const walk& w, const cursor& k, const Place& at, const From (&x)[N])
+    template <int N, class Cursor>
+    __device__ static bool aligned(const Cursor& k, int i)
     {
-        packet<T, N> all;
-#pragma unroll
-        for (int e = 0; e < N; ++e) { all.element[e] = as_stored<D>(x[e]); }
-        std::int64_t offset = at.i;
-        if constexpr (is_strided) { offset = offset_of(w, at.at, c.stride); }
+        if constexpr (How != reach::line) { return true; }
+        else if constexpr (ToAll) { return is_aligned_for<N>(k[0] + i, sizeof(T)); }
+        else { return is_aligned_for<N>(k + i, sizeof(T)); }
+    }
+    template <int N, class Cursor, class Place, class From>
+    __device__ static void store(const channel& c, const walk& w, const Cursor& k, const Place& at, const From (&x)[N])
+    {
+        const packet<T, N> all = stored_packet<D>(x);
+        const auto offset = offset_to<How>(c, w, at);
         if constexpr (!ToAll) {
-            all.store(k.p + offset);
+            all.store(k + offset);
+        } else if constexpr (Cursor::is_static) {
+#pragma unroll
+            for (int r = 0; r < Cursor::count; ++r) { all.store(k[r] + offset); }
         } else {
-#pragma unroll 4
-            for (int s = 0; s < c.ranks; ++s) {  // each rank begins with another one
-                const int r = c.first_rank + s < c.ranks ? c.first_rank + s : c.first_rank + s - c.ranks;
-                if constexpr (is_strided) { all.store(reinterpret_cast<T*>(c.table[r]) + c.offset + offset); }
-                else { all.store(tile_address<T>(c, k.tile, r) + offset); }
-            }
+#pragma unroll 1
+            for (int r = 0; r < k.count; ++r) { all.store(k[r] + offset); }
         }
     }
 };
@@ -86,8 +81,10 @@ struct sum_output {
     static constexpr int value = V;
     static constexpr bool is_sum = true;
     static constexpr dtype type = D;
-    static constexpr reduction over = R == reduction::mean ? reduction::sum : R;
-    static constexpr bool is_strided = false;
+    static constexpr bool is_mean = R == reduction::mean;
+    static constexpr reduction over = is_mean ? reduction::sum : R;
+    static constexpr bool to_all = false;
+    static constexpr arrangement needs = arrangement::line;
     static constexpr int element_bytes = 0;
     using element = std::conditional_t<D == dtype::f16 || D == dtype::bf16, float, element_t<D>>;
     using total = std::conditional_t<std::is_integral_v<element>, std::int64_t, double>;

@@ -26,6 +26,14 @@ struct word<1> { using type = std::uint8_t; };
 
 }  // namespace detail
 
+/// The same address, which the compiler then knows to be one of global memory.
+template <class T>
+__device__ __forceinline__ T* in_global_memory(T* p)
+{
+    __builtin_assume(__isGlobal(p));
+    return p;
+}
+
 /// N elements of T, N a power of two, loaded and stored with as few instructions as there are.
 template <class T, int N>
 struct packet {
@@ -41,7 +49,7 @@ struct packet {
         packet p;
 #pragma unroll
         for (int i = 0; i < bytes / alignment; ++i) {
-            const word w = reinterpret_cast<const word*>(from)[i];
+            const word w = in_global_memory(reinterpret_cast<const word*>(from))[i];
             __builtin_memcpy(reinterpret_cast<char*>(p.element) + i * alignment, &w, alignment);
         }
         return p;
@@ -52,7 +60,7 @@ struct packet {
         for (int i = 0; i < bytes / alignment; ++i) {
             word w;
             __builtin_memcpy(&w, reinterpret_cast<const char*>(element) + i * alignment, alignment);
-            reinterpret_cast<word*>(to)[i] = w;
+            in_global_memory(reinterpret_cast<word*>(to))[i] = w;
         }
     }
 };

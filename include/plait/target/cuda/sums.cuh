@@ -24,12 +24,6 @@ struct sums_channel {
     std::int64_t n_tiles = 0;
     std::int64_t n_tensors = 1;
     int n_parts = 1;
-    bool divide[max_results]{};            // a mean
-};
-
-template <class Total>
-struct sum_state {
-    Total value;
 };
 
 template <class Out>
@@ -75,8 +69,7 @@ template <class Out>
 __device__ void store_part(const sums_channel& s, int output, std::int64_t index, typename Out::total sum, std::int64_t count)
 {
     if constexpr (std::is_floating_point_v<typename Out::total>) {
-        if (s.divide[output] && (count > 0 || !s.per_tensor[output])) {  // the mean of nothing is NaN
-             sum /= static_cast<double>(count); }
+        if (Out::is_mean && (count > 0 || !s.per_tensor[output])) { sum /= static_cast<double>(count); }  // the mean of nothing is NaN
     }
     const auto x = as_stored<Out::type>(static_cast<typename Out::element>(sum));
     std::uint64_t bits = 0;

@@ -43,10 +43,18 @@ struct segment {
     std::int64_t tensor = 0;
 };
 
-/// The elements 0 ... count-1 of a space in memory order, as tiles.
+/// The elements 0 ... count-1 of a space in memory order: as tiles, or `flat`, where everything is aligned and in one piece, as
+/// groups [low, high) that the threads of the whole grid take in turn; the tiles are then what is left at its two ends.
+/// (Kernels that add up take flat spaces tile by tile, too, with the addresses of the whole.)
 struct walk {
     std::int64_t count = 0;
     std::int64_t tiles = 0;
+    int flat = 0;                        // 0: not so; else the number of ranks as below, or 1
+    unsigned low = 0;
+    unsigned high = 0;
+    int peers = 1;                       // ranks that are combined or written, where code for as many is there; else 1
+    std::int64_t row = 1;                // elements of a row, where values are the same in all rows, or for a whole one
+    divider by_row{};
     int tile = sum_tile;                 // elements of a tile, a multiple of what a warp does at once
     int shift = 0;                       // by how many elements the first tile is shorter, so that the others are aligned
     bool vectors = false;                // whether groups of elements may be loaded at once, where they are aligned
@@ -55,6 +63,7 @@ struct walk {
     std::int64_t counts[max_dims]{};
     divider by[max_dims]{};
     const segment* segments = nullptr;   // in order; null if the whole is one
+    std::int64_t tensor = 0;             // that the whole lies in, if it does in one
     int n_segments = 0;
 };
 
@@ -69,6 +78,13 @@ struct tile_range {
 __device__ inline tile_range find_tile(const walk& w, std::int64_t t)
 {
     tile_range r;
+    r.tensor = w.tensor;
+    if (w.flat != 0) {
+        r.begin = t == 0 ? 0 : w.high;
+        r.end = t == 0 ? w.low : w.count;
+        r.in_piece = r.begin;
+        return r;
+    }
     if (w.segments == nullptr) {
         const std::int64_t from = t * w.tile - w.shift;
         const std::int64_t to = from + w.tile;
@@ -92,6 +108,20 @@ __device__ inline tile_range find_tile(const walk& w, std::int64_t t)
     r.in_piece = s.in_piece + within;
     r.tensor = s.tensor;
     return r;
+}
+
+/// The row of an element, and its place there.
+struct row_and_column {
+    std::int64_t row;
+    std::int64_t column;
+};
+template <bool Flat>
+__device__ row_and_column find_row(const walk& w, std::int64_t i)
+{
+    if (!Flat && w.wide) { return {i / w.row, i % w.row}; }
+    const auto at = static_cast<std::uint32_t>(i);
+    const std::uint32_t row = w.by_row.quotient(at);
+    return {row, at - row * w.by_row.by};
 }
 
 /// The index of an element along each dimension of a space.
