@@ -16,4 +16,5 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/plait-config.cmake
               ${CMAKE_CURRENT_LIST_DIR}/plait-compiler.cmake
               ${CMAKE_CURRENT_LIST_DIR}/plait-nccl.cmake
               ${CMAKE_CURRENT_LIST_DIR}/plait-openblas.cmake
+              ${CMAKE_CURRENT_LIST_DIR}/plait-cuda.cmake
         DESTINATION ${package_dir})

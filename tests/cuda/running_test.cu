@@ -83,6 +83,35 @@ TEST_CASE("CUDA: a run is captured into a graph and replayed, also on another st
     }
 }
 
+TEST_CASE("CUDA: the example in the pages")
+{
+    float first = 0;
+    const std::vector<int> devices = cuda_test::devices();
+    const std::size_t n = 1000;
+    // [cuda]
+    // #include <plait/cuda.cuh>, in a source that nvcc compiles with -std=c++20.
+    pl::cuda_peers::run(2, [&](pl::cuda_communicator& comm) {  // two ranks, each a thread with a device and a stream
+        using adam = pl::optim::adam<>;
+        const auto part = static_cast<std::size_t>(pl::slice_of(n, comm.rank(), comm.size()).count);
+        auto grad = comm.symmetric<float>(n);  // zeroed memory of the rank's device; any device memory will do
+        auto param = comm.symmetric<float>(n);
+        auto m = comm.symmetric<float>(part);
+        auto v = comm.symmetric<float>(part);
+        const float one = 1.0F;
+        cudaMemcpyAsync(grad.data(), &one, sizeof one, cudaMemcpyHostToDevice, comm.stream());
+
+        pl::executable run{adam::fused, comm};
+        run(adam::g = grad, adam::p = param, adam::m = m, adam::v = v, adam::lr = 0.5F, adam::beta1 = 0.0F,
+            adam::beta2 = 0.0F, adam::eps = 1e-8F, adam::c1 = 1.0F, adam::c2 = 1.0F);
+        float result = 0;
+        cudaMemcpyAsync(&result, param.data(), sizeof result, cudaMemcpyDeviceToHost, comm.stream());
+        comm.synchronize();  // waits for the stream, and throws if something went wrong on the device
+        if (comm.rank() == 0) { first = result; }
+    }, devices);
+    // [/cuda]
+    CHECK(first == doctest::Approx(-0.5));
+}
+
 TEST_CASE("CUDA: memory of the host is refused on every rank")
 {
     pl::cuda_peers::run(

@@ -1,0 +1,31 @@
+# What CUDA programs link with, where the toolkit is found: plait::cuda, and plait::cublaslt, which multiplies matrices with
+# cuBLASLt. Used by plait's own build and by find_package(plait). plait's headers for CUDA need nvcc 12 or later with
+# -std=c++20, which CMake 3.25 does not know for CUDA: so the flag is given here.
+set(PLAIT_CUDA AUTO CACHE STRING "The targets plait::cuda and plait::cublaslt: AUTO (where the CUDA toolkit is found) or OFF")
+set_property(CACHE PLAIT_CUDA PROPERTY STRINGS AUTO OFF)
+
+# Sets RESULT to a sentence about what was found.
+function(plait_add_cuda RESULT)
+    if(PLAIT_CUDA STREQUAL "OFF")
+        set(${RESULT} "plait: CUDA: off (PLAIT_CUDA is OFF)" PARENT_SCOPE)
+        return()
+    endif()
+    find_package(CUDAToolkit QUIET)
+    if(NOT CUDAToolkit_FOUND OR NOT TARGET CUDA::cudart)
+        set(${RESULT} "plait: CUDA: off (toolkit not found)" PARENT_SCOPE)
+        return()
+    endif()
+    set(found "cuBLASLt not found")
+    add_library(plait_cuda INTERFACE)
+    add_library(plait::cuda ALIAS plait_cuda)
+    target_link_libraries(plait_cuda INTERFACE plait::plait CUDA::cudart)
+    target_compile_options(plait_cuda INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>)
+    if(TARGET CUDA::cublasLt)
+        set(found "with cuBLASLt")
+        add_library(plait_cublaslt INTERFACE)
+        add_library(plait::cublaslt ALIAS plait_cublaslt)
+        target_link_libraries(plait_cublaslt INTERFACE plait_cuda CUDA::cublasLt)
+        target_compile_definitions(plait_cublaslt INTERFACE PLAIT_CUBLASLT=1)
+    endif()
+    set(${RESULT} "plait: CUDA: on (${CUDAToolkit_VERSION}, ${found})" PARENT_SCOPE)
+endfunction()
