@@ -106,6 +106,28 @@ TEST_CASE("NCCL: memory that all ranks have given back is freed, and windows kee
     });
 }
 
+TEST_CASE("NCCL: a tensor that is plain memory on one rank is staged on all")
+{
+    nccl_test::run(3, [](pl::nccl_communicator& comm, ncclComm_t) {
+        const auto mine = comm.symmetric<float>(1500);
+        const auto total = comm.symmetric<float>(1500);
+        set(comm, mine, static_cast<float>(comm.rank()));
+        float* plain = nullptr;
+        pl::cuda::check(cudaMalloc(&plain, 1500 * sizeof(float)), "plain");
+        pl::cuda::check(cudaMemcpyAsync(plain, mine.data(), 1500 * sizeof(float), cudaMemcpyDeviceToDevice, comm.stream()), "plain");
+        {
+            pl::executable run{fused, comm};
+            run(x = mine, y = total);
+            const std::size_t without = run.workspace_bytes();
+            run(x = std::span(comm.rank() == 1 ? plain : mine.data(), 1500), y = total);
+            CHECK(run.workspace_bytes() >= without + 1500 * sizeof(float));
+            CHECK(get(comm, total) == std::vector<float>(1500, 6));
+        }
+        comm.barrier("all are done");
+        pl::cuda::check(cudaFree(plain), "plain");
+    });
+}
+
 TEST_CASE("NCCL: a wrong argument of one rank is an error on all, and the next run is fine")
 {
     nccl_test::run(3, [](pl::nccl_communicator& comm, ncclComm_t) {

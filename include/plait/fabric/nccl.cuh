@@ -198,12 +198,13 @@ class nccl_communicator {
         const detail::board_layout layout(size());
         const std::size_t bytes = layout.words * sizeof(std::uint32_t);
         std::byte* const memory = windows_.allocate(bytes);
-        cuda::check(cudaMemset(memory, 0, bytes), "CUDA: clearing signals");
-        cuda::check(cudaDeviceSynchronize(), "CUDA: clearing signals");  // before others can reach it
+        cuda::check(cudaMemsetAsync(memory, 0, bytes, stream_), "CUDA: clearing signals");
+        cuda::check(cudaStreamSynchronize(stream_), "CUDA: clearing signals");  // before others can reach it
         const auto& all = windows_.add(memory, bytes, stream_, deadline());
         table_ = scratch_.allocate(all.size() * sizeof(void*));
-        cuda::check(cudaMemcpy(table_, all.data(), all.size() * sizeof(void*), cudaMemcpyHostToDevice), "CUDA: copying addresses");
-        cuda::check(cudaDeviceSynchronize(), "CUDA: copying addresses");
+        cuda::check(cudaMemcpyAsync(table_, all.data(), all.size() * sizeof(void*), cudaMemcpyHostToDevice, stream_),
+                    "CUDA: copying addresses");
+        cuda::check(cudaStreamSynchronize(stream_), "CUDA: copying addresses");
         auto* const boards = static_cast<std::uint32_t* const*>(table_);
         auto* const mine = reinterpret_cast<std::uint32_t*>(memory);
         kernels_.connect(rank(), size(), mine, boards, mine + layout.abandoned);
