@@ -84,14 +84,16 @@ struct rank_of {
         m.rank = comm.rank();
         return m;
     }
-    /// As many blocks as are resident beside those of ranks on the same device.
+    /// As many blocks as plait takes beside those of ranks on the same device.
     template <class Kernel>
     int blocks_for(Kernel* kernel, std::int64_t items)
     {
         int each = 0, multiprocessors = 0;
         pl::cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, by_hand::threads, 0), "occupancy");
         pl::cuda::check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, comm.device()), "the device");
-        const std::int64_t resident = std::min(each * multiprocessors / comm.ranks_on_a_device(), pl::cuda::max_meeting_blocks);
+        const int sharing = comm.ranks_on_a_device();
+        const int room = sharing > 1 ? std::min(each * multiprocessors, std::max(multiprocessors, sharing)) : each * multiprocessors;
+        const std::int64_t resident = std::min(room / sharing, pl::cuda::max_meeting_blocks);
         return static_cast<int>(std::clamp<std::int64_t>((items + by_hand::threads - 1) / by_hand::threads, 1, resident));
     }
     template <class... Parameters, class... Given>

@@ -1,5 +1,4 @@
 // Ranks of NCCL with the checker on: whole programs, on symmetric and on plain buffers, and failures.
-#define PLAIT_TEST_NCCL
 #include "optim/workload.hpp"
 #include "run/check.hpp"
 

@@ -83,6 +83,25 @@ TEST_CASE("CUDA: a run is captured into a graph and replayed, also on another st
     }
 }
 
+TEST_CASE("CUDA: one executable for sizes that grow and shrink, with sums")
+{
+    constexpr auto total = pl::tensor<"total", float>(pl::replicated);
+    constexpr auto add_up = pl::program<"add_up">(pl::update(total, pl::sum(pl::all_reduce(pl::sum, x))));
+    pl::cuda_peers::run(
+        2,
+        [&](pl::cuda_communicator& comm) {
+            const auto mine = comm.symmetric<float>(20000);
+            const auto result = comm.symmetric<float>(1);
+            set(comm, mine, 0.5F);
+            pl::executable run{add_up, comm};
+            for (const std::size_t n : {20000, 1000, 1, 0, 3000, 20000}) {
+                run(x = std::span(mine.data(), n), total = result, N = n);
+                CHECK(get(comm, result) == std::vector<float>(1, static_cast<float>(n)));
+            }
+        },
+        cuda_test::devices());
+}
+
 TEST_CASE("CUDA: the example in the pages")
 {
     float first = 0;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "run/harness.hpp"
-#include "sanitized.hpp"
+#include "slow.hpp"
 
 #include <cmath>
 #include <map>
@@ -96,14 +96,14 @@ inline void check(const optimizer& o, const problem& of)
 inline void check_sizes(const optimizer& o, double gradient_scale = 1)
 {
     for (int ranks = 1; ranks <= 9; ++ranks) {
-        if (is_sanitized && ranks > 5) { break; }
+        if (runs_slowly && ranks > 5) { break; }
         for (std::int64_t n : {0, 1, ranks - 1, ranks, ranks + 1, 7, 127, 1023, 1024, 1025, 4099}) {
             check(o, {.ranks = ranks, .n = n, .gradient_scale = gradient_scale});
         }
     }
     for (int ranks : {2, 3}) {
-        if (!is_sanitized) { check(o, {.ranks = ranks, .n = 65537, .gradient_scale = gradient_scale}); }
-        if (is_sanitized && ranks > 2) { break; }
+        if (!runs_slowly) { check(o, {.ranks = ranks, .n = 65537, .gradient_scale = gradient_scale}); }
+        if (runs_slowly && ranks > 2) { break; }
         check(o, {.ranks = ranks, .n = 2 * 1024 * 64 - 1, .gradient_scale = gradient_scale});
     }
     for (std::size_t shift : {1, 3}) {

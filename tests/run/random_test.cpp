@@ -1,6 +1,6 @@
 // Random programs in all their schedules: each against the oracle, and bit for bit against the unscheduled one.
 #include "run/check.hpp"
-#include "sanitized.hpp"
+#include "slow.hpp"
 
 #include <plait/lang/program.hpp>
 #include <plait/schedule/schedule.hpp>
@@ -125,7 +125,7 @@ TEST_CASE("random programs, first half")
     check_seed<4>();
 }
 
-#if !PLAIT_SANITIZED  // half of them show what sanitizers can see
+#if !PLAIT_SLOW  // half of them show what sanitizers can see
 TEST_CASE("random programs, second half")
 {
     check_seed<5>();

@@ -11,6 +11,7 @@ using namespace pl::literals;
 constexpr auto A = pl::dim<"A">;
 constexpr auto B = pl::dim<"B">;
 constexpr auto C = pl::dim<"C">;
+constexpr auto M = pl::dim<"M">;
 constexpr auto N = pl::dim<"N">;
 
 /// Extents with 0, 1, primes, and more than a tile.
@@ -112,6 +113,28 @@ TEST_CASE("reductions per tensor, used again per element")
             CHECK(harness::check(p, ranks, given, 20, {.shift = 1, .scattered = true}) == together);
         }
     }
+}
+
+TEST_CASE("a reduction along an axis is stored in every tensor that takes it")
+{
+    constexpr auto x = pl::tensor<"x", float>(pl::replicated, N, M);
+    constexpr auto columns = pl::sum(x, pl::axis<0>);
+    constexpr auto one = pl::tensor<"one", float>(pl::replicated, M);
+    constexpr auto two = pl::tensor<"two", float>(pl::replicated, M);
+    const harness::program p = harness::erased(pl::program<"twice">(pl::update(one, columns), pl::update(two, columns)), "twice");
+    for (int ranks : {1, 2}) { harness::check(p, ranks, harness::random_inputs(p, ranks, {{"N", 5}, {"M", 7}}), 8); }
+}
+
+TEST_CASE("a mask is drawn for each element of what is dropped, however it is broadcast")
+{
+    constexpr auto x = pl::tensor<"x", float>(pl::replicated, N, M);
+    constexpr auto rows = pl::tensor<"rows", float>(pl::replicated, N, 1_c);
+    constexpr auto one = pl::tensor<"one", float>(pl::replicated);
+    constexpr auto y = pl::tensor<"y", float>(pl::replicated, N, M);
+    constexpr auto z = pl::tensor<"z", float>(pl::replicated, N, M);
+    const harness::program p = harness::erased(pl::program<"paths">(pl::update(y, x * pl::dropout(rows, 0.5_c, 3_c)),
+                                                                    pl::update(z, x + pl::dropout(one, 0.5_c, 4_c))), "paths");
+    for (std::int64_t m : {8, 5}) { harness::check(p, 2, harness::random_inputs(p, 2, {{"N", 12}, {"M", m}}), 8); }
 }
 
 TEST_CASE("a long sum of f32 is as exact as a short one")

@@ -111,7 +111,10 @@ class cuda_communicator {
     /// Throws plait::error if a kernel has reported a failure, or the group has failed.
     void check()
     {
-        if (host_failed()) { throw error(group_.host().failure()); }
+        if (host_failed()) {
+            group_.abandon();
+            throw error(group_.host().failure());
+        }
         const std::string what = mine().problem();
         if (what.empty()) { return; }
         fail(what);
@@ -133,7 +136,11 @@ class cuda_communicator {
     [[nodiscard]] void* resolve(int r, buffer_handle h) const noexcept { return host_.resolve(r, h); }
 
     /// Memory of this rank's device that all ranks' kernels can touch.
-    void* allocate(std::size_t bytes) { return blocks_.allocate(bytes); }
+    void* allocate(std::size_t bytes)
+    {
+        const cuda::on_device here(device_);
+        return blocks_.allocate(bytes);
+    }
     /// Waits for this rank's stream. The memory is freed by `collect`, or when the group ends.
     void deallocate(void* p, std::size_t bytes) noexcept { blocks_.deallocate(p, bytes); }
     /// Frees what was given back. Called when no kernel can be waiting for this rank.
@@ -177,7 +184,7 @@ class cuda_communicator {
         void* memory = nullptr;
         cuda::check(cudaMalloc(&memory, words * sizeof(std::uint32_t) + ranks * sizeof(void*)), "CUDA: memory for signals");
         group_.keep(std::span(&memory, 1));
-        cuda::check(cudaMemset(memory, 0, words * sizeof(std::uint32_t)), "CUDA: clearing signals");
+        cuda::check(cudaMemsetAsync(memory, 0, words * sizeof(std::uint32_t), stream_), "CUDA: clearing signals");
         auto* const signals = static_cast<std::uint32_t*>(memory);
         const introduction own{signals, device_};
         std::vector<std::uint32_t*> all;
@@ -192,7 +199,8 @@ class cuda_communicator {
             if (d != device_) { enable_peer(d); }
         }
         auto* const table = reinterpret_cast<std::uint32_t**>(signals + words);
-        cuda::check(cudaMemcpy(table, all.data(), ranks * sizeof(void*), cudaMemcpyHostToDevice), "CUDA: copying addresses");
+        cuda::check(cudaMemcpyAsync(table, all.data(), ranks * sizeof(void*), cudaMemcpyHostToDevice, stream_), "CUDA: copying addresses");
+        cuda::check(cudaStreamSynchronize(stream_), "CUDA: copying addresses");
         mine().connect(rank(), size(), signals, table);
         host_.barrier("CUDA peers: connected");
     }
@@ -237,8 +245,13 @@ void run(int n, F&& f, std::span<const int> devices, std::chrono::nanoseconds de
         cuda::check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "CUDA: a stream");
         const std::unique_ptr<CUstream_st, decltype([](cudaStream_t s) { static_cast<void>(cudaStreamDestroy(s)); })> owner(stream);
         cuda_communicator comm(group, rank, stream);
-        f(comm);
-        comm.synchronize();
+        try {
+            f(comm);
+            comm.synchronize();
+        } catch (...) {
+            comm.fail(plait::detail::text_of_current_exception());  // ends the others' waits on devices, too
+            throw;
+        }
     });
 }
 

@@ -11,6 +11,7 @@
 #include <plait/fabric/device_buffer.cuh>
 #include <plait/fabric/kernel_meetings.cuh>
 #include <plait/fabric/nccl_meetings.cuh>
+#include <plait/fabric/nccl_place.cuh>
 #include <plait/fabric/nccl_windows.cuh>
 #include <plait/fabric/thrown.hpp>
 #include <plait/target/cuda/target.cuh>
@@ -21,7 +22,6 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
-#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -89,8 +89,14 @@ class nccl_communicator {
     /// Ranks on the device that has most of them: their kernels must fit beside each other.
     [[nodiscard]] int ranks_on_a_device() const noexcept { return sharing_; }
 
-    /// Waits until all that was put on the stream has run. Throws plait::error if something went wrong, on a device or in NCCL.
-    void synchronize() { meetings_.drain(stream_); }
+    /// Waits until all that was put on the stream has run. Throws plait::error if something went wrong on a device. (Calls of
+    /// NCCL that you put there know no deadline; who watches them may abort your communicator.)
+    void synchronize()
+    {
+        const cudaError_t result = cudaStreamSynchronize(stream_);
+        meetings_.check_kernels();
+        cuda::check(result, "CUDA: waiting for the stream");
+    }
     /// Throws plait::error if a kernel of this rank has reported a failure, or the group is known to have failed.
     void check() { meetings_.check_kernels(); }
 
@@ -172,8 +178,8 @@ class nccl_communicator {
         return {*this, n};
     }
 
-    /// Marks the group failed: all ranks throw from their current or next wait, and waits of kernels end. Of several ranks that fail
-    /// at the same time, each tells the first of which it learns.
+    /// Marks the group failed: all ranks throw from their current or next wait, and waits of kernels end. Of several ranks that
+    /// fail at the same time, each tells the first of which it learns.
     void fail(std::string_view what) noexcept { meetings_.fail(what); }
     /// The longest wait of this rank; 0 is no limit.
     [[nodiscard]] std::chrono::nanoseconds deadline() const noexcept { return meetings_.deadline; }
@@ -183,38 +189,6 @@ class nccl_communicator {
     [[nodiscard]] cuda::meeting meeting_in(std::string stage) { return kernels_.in(std::move(stage), deadline()); }
 
   private:
-    /// Who this rank is, if all ranks can load from each other.
-    struct place {
-        place(ncclComm_t users, std::chrono::nanoseconds deadline)
-        {
-            const char* const what = "NCCL: the communicator";
-            detail::check_nccl(ncclCommUserRank(users, &rank), users, what, deadline);
-            detail::check_nccl(ncclCommCount(users, &size), users, what, deadline);
-            detail::check_nccl(ncclCommCuDevice(users, &device), users, what, deadline);
-            int current = 0;
-            cuda::check(cudaGetDevice(&current), "CUDA: the current device");
-            if (current != device) {
-                throw error({"NCCL: the communicator is of device ", device, ", and the current one is ", current, "; call cudaSetDevice(",
-                             device, ") before"});
-            }
-            const ncclTeam_t near = size == 1 ? ncclTeam_t{1, 0, 1} : ncclTeamLsa(users);
-            if (near.nRanks == size) { return; }
-            if (near.nRanks < 1) { throw error("NCCL: this communicator has no symmetric memory"); }
-            const int first = ncclTeamRankToWorld(users, near, 0);
-            const int last = ncclTeamRankToWorld(users, near, near.nRanks - 1);
-            throw error({"NCCL: rank ", rank, " can load from ranks ", first, " to ", last, " of ", size,
-                         ", and the others are not in one load/store domain with them; fused collectives need all ranks in one: "
-                         "on one host, or on hosts joined by NVLink"});
-        }
-        int rank = 0;
-        int size = 1;
-        int device = 0;
-    };
-    struct device_name {
-        char uuid[16]{};
-        char bus[32]{};
-        bool operator==(const device_name&) const = default;
-    };
     struct returned_list {
         std::uint64_t windows[64]{};
     };
@@ -224,12 +198,13 @@ class nccl_communicator {
         const detail::board_layout layout(size());
         const std::size_t bytes = layout.words * sizeof(std::uint32_t);
         std::byte* const memory = windows_.allocate(bytes);
-        cuda::check(cudaMemset(memory, 0, bytes), "CUDA: clearing signals");
-        cuda::check(cudaDeviceSynchronize(), "CUDA: clearing signals");  // before others can reach it
+        cuda::check(cudaMemsetAsync(memory, 0, bytes, stream_), "CUDA: clearing signals");
+        cuda::check(cudaStreamSynchronize(stream_), "CUDA: clearing signals");  // before others can reach it
         const auto& all = windows_.add(memory, bytes, stream_, deadline());
         table_ = scratch_.allocate(all.size() * sizeof(void*));
-        cuda::check(cudaMemcpy(table_, all.data(), all.size() * sizeof(void*), cudaMemcpyHostToDevice), "CUDA: copying addresses");
-        cuda::check(cudaDeviceSynchronize(), "CUDA: copying addresses");
+        cuda::check(cudaMemcpyAsync(table_, all.data(), all.size() * sizeof(void*), cudaMemcpyHostToDevice, stream_),
+                    "CUDA: copying addresses");
+        cuda::check(cudaStreamSynchronize(stream_), "CUDA: copying addresses");
         auto* const boards = static_cast<std::uint32_t* const*>(table_);
         auto* const mine = reinterpret_cast<std::uint32_t*>(memory);
         kernels_.connect(rank(), size(), mine, boards, mine + layout.abandoned);
@@ -238,14 +213,12 @@ class nccl_communicator {
     }
     void count_neighbours()
     {
-        device_name mine;
-        cudaDeviceProp properties{};
-        cuda::check(cudaGetDeviceProperties(&properties, device()), "CUDA: the device");
-        std::memcpy(mine.uuid, &properties.uuid, sizeof mine.uuid);
-        cuda::check(cudaDeviceGetPCIBusId(mine.bus, sizeof mine.bus, device()), "CUDA: the device");
-        std::vector<device_name> all;
-        for (const void* theirs : exchange(&mine, sizeof mine, "NCCL: introduction")) { all.push_back(*static_cast<const device_name*>(theirs)); }
-        for (const device_name& d : all) { sharing_ = std::max(sharing_, static_cast<int>(std::ranges::count(all, d))); }
+        const detail::device_name mine = detail::name_of_device(device());
+        std::vector<detail::device_name> all;
+        for (const void* theirs : exchange(&mine, sizeof mine, "NCCL: introduction")) {
+            all.push_back(*static_cast<const detail::device_name*>(theirs));
+        }
+        for (const detail::device_name& d : all) { sharing_ = std::max(sharing_, static_cast<int>(std::ranges::count(all, d))); }
     }
     /// Between two meetings: memory is allocated while no kernel can be waiting for this rank, and registered if all have some.
     std::byte* add_window(std::size_t bytes)
@@ -282,7 +255,7 @@ class nccl_communicator {
     }
 
     int exceptions_before_ = std::uncaught_exceptions();
-    place place_;
+    detail::nccl_place place_;
     cudaStream_t stream_;
     int sharing_ = 1;
     cuda::kernel_meetings kernels_;

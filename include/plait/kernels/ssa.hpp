@@ -189,7 +189,7 @@ PLAIT_INLINE compute_t<Step::type> evaluate(const Registers& r)
         }
     } else if constexpr (Step::kind == op::mul && Step::contracts != 0) {
         // A sum consumes this product: whether the compiler contracts them must not depend on the schedule.
-        return rounded(product_of(operand<Step::a, in>(r), operand<Step::b, in>(r)));
+        return round_to<Step::type>(rounded(product_of(operand<Step::a, in>(r), operand<Step::b, in>(r))));
     } else if constexpr (Step::b >= 0) {
         return round_to<Step::type>(convert<out>(binary<Step::kind>(operand<Step::a, in>(r), operand<Step::b, in>(r))));
     } else {

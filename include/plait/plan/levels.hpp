@@ -40,6 +40,12 @@ constexpr bool same_space(const node& a, const node& b)
     return same_shape(a, b) && a.sliced_along() == b.sliced_along() && a.group == b.group;
 }
 
+/// Whether a value's pass stores it in one place alone.
+constexpr bool is_stored_once(const node& n)
+{
+    return n.kind == op::all_to_all || (n.kind == op::reduce && n.attrs.axis != attributes::all_axes);
+}
+
 /// Levels: a value is available to passes from `available` on; it is made at `level`.
 template <class Graph>
 struct levels {
@@ -49,13 +55,19 @@ struct levels {
 
     constexpr explicit levels(const Graph& graph) : g(graph)
     {
+        bool stored[Graph::node_capacity]{};
         for (int i = 0; i < g.size; ++i) {
             value[i] = i;
             if (g[i].kind == op::slice) { value[i] = value[g[i].args[0]]; }
             if (g[i].kind == op::update) {
                 const int v = value[g[i].args[1]];
                 const bool same = g[v].type == g[i].type && g[v].dims == g[i].dims;
-                if (same && !is_leaf(g[v].kind)) { value[i] = v; }  // a copy of a tensor is made by the update
+                // A copy of a tensor is made by the update; and so is a second one of what is stored in one place alone.
+                const bool copied = is_leaf(g[v].kind) || (is_stored_once(g[v]) && stored[v]);
+                if (same && !copied) {
+                    value[i] = v;
+                    stored[v] = true;
+                }
             }
         }
         list_users();

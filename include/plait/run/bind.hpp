@@ -90,8 +90,7 @@ class binder {
             const binding& b = bindings[i];
             const bool same = a.what == b.what && last_name(i) == b.name && a.type == b.type &&
                               a.read_only == b.read_only && a.data == b.data && a.count == b.count &&
-                              a.pieces.data() == b.pieces.data() && a.pieces.size() == b.pieces.size() &&
-                              a.counts.data() == b.counts.data() && a.counts.size() == b.counts.size();
+                              a.pieces.size() == b.pieces.size() && a.counts.size() == b.counts.size();
             if (!same || !std::ranges::equal(b.pieces, std::span(last_pieces_).subspan(piece_at, b.pieces.size())) ||
                 !std::ranges::equal(b.counts, std::span(last_counts_).subspan(count_at, b.counts.size()))) {
                 return false;
@@ -233,9 +232,27 @@ class binder {
         if (b->what == binding::kind::buffer && b->data == nullptr && needed > 0) {
             refuse({name, " is bound to a null pointer and has ", needed, " elements"});
         }
+        if (b->what == binding::kind::pieces && !goes_by_pieces(s)) {
+            refuse({name, " is scattered, but is not read and written element by element alone; bind one buffer"});
+        }
         args_.buffer(s) = {static_cast<std::byte*>(b->data), b->pieces};
     }
 
+    /// Whether all that the program does with a tensor can be done piece by piece.
+    [[nodiscard]] bool goes_by_pieces(int s) const
+    {
+        for (const pass_view& p : image_.plan.passes) {
+            const bool line = (p.kind == pass_kind::map || p.kind == pass_kind::all_reduce) && image_.node_of(p.space).dims == 1;
+            for (std::size_t i = 0; i < p.operands.size(); ++i) {
+                const bool indices = p.kind == pass_kind::embedding && i == 1;
+                if (p.operands[i].slot == s && !line && !indices) { return false; }
+            }
+            for (const pass_result& r : p.results) {
+                if (r.slot == s && !line) { return false; }
+            }
+        }
+        return true;
+    }
     /// A tensor that this rank does not hold has dimensions that it must know, but its name would mislead.
     void check_extents_of_others(int s) const
     {

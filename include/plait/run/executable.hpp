@@ -81,6 +81,10 @@ class executable {
         if constexpr (requires { comm_.enter_run(); }) { comm_.enter_run(); }
         bool underway = false;
         try {
+            if (!runner::always_agrees && agreed_ && !problem.empty()) {  // the others may not meet this rank now
+                underway = true;
+                throw error(problem);
+            }
             if (runner::always_agrees || changed || !agreed_) {
                 agreed_ = false;
                 if (agreement_.reach(problem, changed, runner_.chunks(), at_start_.c_str())) { prepared_ = false; }
@@ -105,6 +109,7 @@ class executable {
     void set_chunks(int count)
     {
         if (count < 0) { throw error({"program \"", image_.name, "\": ", count, " chunks; set 1 or more, or 0"}); }
+        if (count != runner_.chunks()) { agreed_ = prepared_ = false; }
         runner_.set_chunks(count);
     }
 

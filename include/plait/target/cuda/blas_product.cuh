@@ -9,6 +9,8 @@
 #if defined(PLAIT_CUBLASLT)
 #include <cublasLt.h>
 
+#include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,13 +48,27 @@ constexpr cudaDataType_t blas_type(dtype t)
     return t == dtype::f64 ? CUDA_R_64F : t == dtype::f16 ? CUDA_R_16F : t == dtype::bf16 ? CUDA_R_16BF : CUDA_R_32F;
 }
 
+/// The library's handle for the current device. It is never destroyed: that would wait for the device, on which kernels may
+/// wait for this rank.
+inline cublasLtHandle_t blas_library(std::string_view stage)
+{
+    static std::mutex mutex;
+    static auto* const handles = new std::map<int, cublasLtHandle_t>;
+    int device = 0;
+    check(cudaGetDevice(&device), stage);
+    const std::lock_guard lock(mutex);
+    cublasLtHandle_t& handle = (*handles)[device];
+    if (handle == nullptr) { check_blas(cublasLtCreate(&handle), stage); }
+    return handle;
+}
+
 /// One product, prepared. The library's matrices have columns in a row: it computes c' = b' a'.
 class blas_product : public launch {
   public:
     blas_product(std::string stage, dtype type, const product_arguments& p, std::byte* workspace)
         : stage_(std::move(stage)), p_(p), type_(type), workspace_(workspace)
     {
-        check_blas(cublasLtCreate(library_.address()), stage_);
+        library_ = blas_library(stage_);
         const bool wide = type == dtype::f64;
         check_blas(cublasLtMatmulDescCreate(operation_.address(), wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, wide ? CUDA_R_64F : CUDA_R_32F), stage_);
         describe(left_, p.b, p.n, p.k, CUBLASLT_MATMUL_DESC_TRANSA);
@@ -70,7 +86,7 @@ class blas_product : public launch {
         const double wide_one = 1;
         const double wide_zero = 0;
         const bool wide = type_ == dtype::f64;
-        check_blas(cublasLtMatmul(library_.get(), operation_.get(), wide ? static_cast<const void*>(&wide_one) : &one, p_.b.data, left_.get(),
+        check_blas(cublasLtMatmul(library_, operation_.get(), wide ? static_cast<const void*>(&wide_one) : &one, p_.b.data, left_.get(),
                                   p_.a.data, right_.get(), wide ? static_cast<const void*>(&wide_zero) : &zero, p_.out, result_.get(), p_.out,
                                   result_.get(), &algorithm_, workspace_, workspace_bytes_, stream),
                    stage_);
@@ -118,7 +134,7 @@ class blas_product : public launch {
         set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(p_.out, p_.c.batch[0]));
         cublasLtMatmulHeuristicResult_t found{};
         int count = 0;
-        check_blas(cublasLtMatmulAlgoGetHeuristic(library_.get(), operation_.get(), left_.get(), right_.get(), result_.get(),
+        check_blas(cublasLtMatmulAlgoGetHeuristic(library_, operation_.get(), left_.get(), right_.get(), result_.get(),
                                                   result_.get(), preference.get(), 1, &found, &count), stage_);
         if (count == 0) { throw error({stage_, ": cuBLASLt has no way to compute this product"}); }
         algorithm_ = found.algo;
@@ -129,7 +145,7 @@ class blas_product : public launch {
     dtype type_;
     std::byte* workspace_;
     std::size_t workspace_bytes_ = 0;
-    blas_object<cublasLtHandle_t, cublasLtDestroy> library_;
+    cublasLtHandle_t library_ = nullptr;
     blas_object<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> operation_;
     layout left_;
     layout right_;

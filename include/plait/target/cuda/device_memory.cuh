@@ -97,13 +97,14 @@ class launch_memory {
         const bool scratch = scratch_block_.reserve(scratch_, stream);
         return tables || scratch;
     }
-    void upload(cudaStream_t stream) const
+    /// Puts the tables in place and clears the scratch memory, whose parts have moved.
+    void prepare(cudaStream_t stream) const
     {
+        if (scratch_ > 0) { check(cudaMemsetAsync(scratch_block_.data(), 0, scratch_, stream), "CUDA: clearing memory"); }
         if (tables_.empty()) { return; }
         check(cudaMemcpyAsync(table_block_.data(), tables_.data(), tables_.size(), cudaMemcpyHostToDevice, stream),
               "CUDA: copying tables");
     }
-    [[nodiscard]] std::size_t bytes() const { return table_block_.size() + scratch_block_.size(); }
 
   private:
     device_block table_block_;

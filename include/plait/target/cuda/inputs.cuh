@@ -395,13 +395,15 @@ struct mask_channel {
     std::int64_t offset = 0;      // the global index of element 0 of the space
     std::int64_t stride[max_dims]{};
 };
-template <bool Strided>
+template <reach How>
 struct mask_input {
     static constexpr bool is_argument = false;
+    static constexpr bool is_strided = How == reach::strided || How == reach::broadcast;
+    static constexpr bool is_one = How != reach::line && How != reach::strided;  // for all elements of a group
     using value = bool;
     using channel = mask_channel;
     static constexpr bool combines = false;
-    static constexpr arrangement needs = Strided ? arrangement::strided : arrangement::line;
+    static constexpr arrangement needs = is_strided ? arrangement::strided : arrangement::line;
     static constexpr int element_bytes = 0;
     template <int Ranks>
     struct cursor {
@@ -410,29 +412,31 @@ struct mask_input {
     template <int Ranks, bool Whole>
     __device__ static cursor<Ranks> open(const channel& c, const walk&, const tile_range& t)
     {
-        return {static_cast<std::uint64_t>(c.offset + t.begin)};
+        return {static_cast<std::uint64_t>(How == reach::per_tensor ? t.tensor : How == reach::single ? c.offset : c.offset + t.begin)};
     }
     template <class Cursor>
     __device__ static void move(Cursor& k, std::int64_t by)
     {
-        k.first += static_cast<std::uint64_t>(by);
+        if constexpr (How == reach::line || is_strided) { k.first += static_cast<std::uint64_t>(by); }
     }
     template <int N, class Cursor>
     __device__ static bool aligned(const Cursor& k, int i)
     {
-        return Strided || (k.first + static_cast<std::uint64_t>(i)) % 4 == 0;
+        return How != reach::line || (k.first + static_cast<std::uint64_t>(i)) % 4 == 0;
     }
     template <int N, class Cursor, class Place>
     __device__ static void load(const channel& c, const walk& w, const Cursor& k, const Place& at, value (&to)[N])
     {
         std::uint64_t index = k.first;
         if constexpr (std::is_same_v<Place, place_on_line>) { index += static_cast<std::uint64_t>(at.k * c.stride[at.axis]); }
-        else if constexpr (!Strided) { index += at.i; }
-        else { index = static_cast<std::uint64_t>(c.offset + offset_of(w, at.at, c.stride)); }
+        else if constexpr (How == reach::line) { index += at.i; }
+        else if constexpr (is_strided) { index = static_cast<std::uint64_t>(c.offset + offset_of(w, at.at, c.stride)); }
         const auto block = [&](int b) { return plait::detail::philox_block_at(c.seed, index / 4 + static_cast<std::uint64_t>(b)); };
-        if constexpr (N == 1) {
-            to[0] = word_of(block(0), index) >= c.threshold;
-        } else if (!Strided || index % 4 == 0) {
+        if constexpr (N == 1 || is_one) {
+            const bool kept = word_of(block(0), index) >= c.threshold;
+#pragma unroll
+            for (int e = 0; e < N; ++e) { to[e] = kept; }
+        } else if (How == reach::line || index % 4 == 0) {
 #pragma unroll
             for (int b = 0; b < N / 4; ++b) {
                 const philox_block words = block(b);

@@ -65,6 +65,15 @@ constexpr reach reach_in_line(const node& space, int slice_dim, const node& v, i
                                                   : reach::strided;
 }
 
+/// The same for a dropout's mask, which is drawn by the index in the whole value.
+constexpr reach mask_in_line(const node& space, const node& dropout, int k)
+{
+    node whole = dropout;
+    whole.layout = layout_kind::replicated;
+    const reach how = reach_in_line(space, -1, whole, k);
+    return how == reach::column || how == reach::row ? reach::strided : how;
+}
+
 /// Whether everything that a pass touches is found along a line whose rows are numbered along k dimensions; 0: without rows.
 template <class Graph, class Plan>
 constexpr bool goes_along_line(const Graph& g, const Plan& plan, int pass, int k)
@@ -73,7 +82,8 @@ constexpr bool goes_along_line(const Graph& g, const Plan& plan, int pass, int k
     const node& space = g[p.space];
     for (int i = 0; i < p.operands.count; ++i) {
         const pass_operand& o = plan.operands[p.operands.first + i];
-        if (o.from == source::mask && space.dims > 1 && p.slice_dim > 0) { return false; }
+        const bool is_mask = o.from == source::mask;
+        if (is_mask && ((space.dims > 1 && p.slice_dim > 0) || mask_in_line(space, g[o.node], k) == reach::strided)) { return false; }
         if (o.slot >= 0 && reach_in_line(space, p.slice_dim, g[plan.slots[o.slot].node], k) == reach::strided) { return false; }
     }
     for (int i = 0; i < p.results.count; ++i) {
@@ -109,7 +119,10 @@ constexpr auto input_type()
     if constexpr (o.from == source::number) { return number_input<Lowered::graph[o.node].bits>{}; }
     else if constexpr (o.from == source::world_size) { return scalar_input<dtype::f64>{}; }
     else if constexpr (o.from == source::scalar) { return scalar_input<type>{}; }
-    else if constexpr (o.from == source::mask) { return mask_input<!line>{}; }
+    else if constexpr (o.from == source::mask) {
+        constexpr reach how = line ? mask_in_line(Lowered::graph[p.space], Lowered::graph[o.node], rows) : o.uniform ? reach::broadcast : reach::strided;
+        return mask_input<how>{};
+    }
     else {
         constexpr const node& v = Lowered::graph[plan.slots[o.slot].node];
         constexpr reach how = line && p.kind == pass_kind::all_reduce ? reach::line
@@ -135,14 +148,14 @@ constexpr int stored_value(dtype stored)
     return v;
 }
 
-/// The operand of a pass that is this rank's memory of the value to which a result of it goes, both along the line; or -1.
+/// The operand of pass P that is this rank's memory of the value to which result R goes, both along the line; or -1.
 template <class Graph, class Plan>
 constexpr int operand_like(const Graph& g, const Plan& plan, int pass, int result)
 {
     const pass_plan& p = plan.passes[pass];
     const pass_result& r = plan.results[p.results.first + result];
     const bool to_own = r.to == destination::own || r.to == destination::all_ranks;
-    if (p.kind == pass_kind::all_reduce || r.reduces || !to_own || row_dims(g, plan, pass) < 0) { return -1; }
+    if (row_dims(g, plan, pass) < 0 || p.kind == pass_kind::all_reduce || r.reduces || !to_own) { return -1; }
     for (int i = 0; i < p.operands.count; ++i) {
         const pass_operand& o = plan.operands[p.operands.first + i];
         if (o.slot == r.slot && o.from == source::own) { return i; }

@@ -53,7 +53,9 @@ struct pass_build {
         check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, 0), joined({stage, ": occupancy"}));
         const int all = each * multiprocessors;
         if (!meets()) { return std::max(1, all); }
-        const int mine = all / ranks_on_a_device;
+        // Beside those that wait there must be room for what they wait for: together they leave multiprocessors almost free.
+        const int room = ranks_on_a_device > 1 ? std::min(all, std::max(multiprocessors, ranks_on_a_device)) : all;
+        const int mine = room / ranks_on_a_device;
         if (mine < 1) {
             throw error({stage, ": ", ranks_on_a_device, " ranks on one device do not fit beside each other; use fewer"});
         }
@@ -76,7 +78,12 @@ class clearing : public launch {
 template <class Arguments>
 class kernel_launch : public launch {
   public:
-    kernel_launch(std::string stage, const void* kernel) : stage_(std::move(stage)), kernel_(kernel) {}
+    kernel_launch(std::string stage, const void* kernel) : stage_(std::move(stage)), kernel_(kernel)
+    {
+        // Loads the kernel now: later that may wait for the device, on which a kernel may wait for this rank.
+        cudaFuncAttributes loaded{};
+        check(cudaFuncGetAttributes(&loaded, kernel), stage_);
+    }
     void enqueue(cudaStream_t stream) override
     {
         const named_range range(stage_.c_str());

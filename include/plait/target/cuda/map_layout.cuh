@@ -149,7 +149,7 @@ class map_layout {
             space_.count[0] = part.count;
             space_.flat = true;
             most_elements_ = one_shot_ ? count : slice_of(count, 0, args_.ranks()).count;
-            if (n.dims == 1 && is_named(n.shape[0])) { find_tensors(n.shape[0]); }
+            if (n.dims == 1 && is_named(n.shape[0]) && !is_per_tensor(n.shape[0])) { find_tensors(n.shape[0]); }
             return;
         }
         const node& n = b_.node_at(pass_.space);
@@ -235,7 +235,10 @@ class map_layout {
         } else {
             cut_segments();
         }
-        const std::int64_t ends = space_.tensors == 0 ? parts_ : parts_ + args_.extent_of(tensors_base + space_.tensors);
+        // Of counts, which all ranks know, not of what this rank has scattered: grids must be equal.
+        const node& n = pass_.kind == pass_kind::all_reduce ? b_.slot_node(pass_.operands[0].slot) : b_.node_at(pass_.space);
+        const bool made_of_tensors = n.dims == 1 && is_named(n.shape[0]) && !is_per_tensor(n.shape[0]);
+        const std::int64_t ends = parts_ + (made_of_tensors ? args_.extent_of(tensors_base + n.shape[0]) : 0);
         most_tiles_ = (most_elements_ + walk_.tile - 1) / walk_.tile + ends;
     }
     void cut_segments()
@@ -348,6 +351,10 @@ class map_layout {
     {
         const int d = space_.dims;
         if (facts_.is_strided && d > 1 && space_.count[d - 1] % facts_.group != 0) { return false; }
+        if (facts_.is_strided && parts_ > 1) {  // parts begin at groups
+            const std::int64_t outer = std::max<std::int64_t>(1, args_.extent_of(b_.node_at(pass_.space).shape[0]));
+            if (walk_.count / outer % facts_.group != 0) { return false; }
+        }
         if (facts_.has_rows && walk_.row % facts_.group != 0) { return false; }
         for (std::size_t i = 0; i < channels_.size(); ++i) {
             const host::channel& ch = channels_[i];

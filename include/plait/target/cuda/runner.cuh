@@ -45,6 +45,7 @@ class runner {
     /// Throws plait::error if a tensor is bound to memory that kernels cannot reach.
     void check_buffers() const
     {
+        refuse_capture();
         for (int s = 0; s < image_.n_slots(); ++s) {
             if (!image_.slot_of(s).is_tensor || !args_.holds(s)) { continue; }
             const bound_buffer& b = args_.buffer(s);
@@ -63,7 +64,7 @@ class runner {
             tape_.clear();
             build();
         } while (memory_.make_room(comm_.stream()));
-        memory_.upload(comm_.stream());
+        memory_.prepare(comm_.stream());
         // Allocating may wait for the device, on which the kernels of a rank that goes on would wait for this one.
         comm_.barrier(joined({image_.name, ": prepared"}).c_str());
     }
@@ -134,7 +135,7 @@ class runner {
     void build_whole(std::size_t p, bool before, bool after)
     {
         const pass_view& pass = image_.plan.passes[p];
-        const bool inside = image_.groups == 1 && meets_inside(pass.kind);
+        const bool inside = image_.groups == 1 && meets_inside(pass);
         launch_list list;
         pass_build b = build_of(p, list);
         if (before && inside) { b.before = b.reports; }
@@ -160,7 +161,12 @@ class runner {
         const auto writes = [](const pass_result& r) { return r.to != destination::own; };
         return std::ranges::any_of(pass.operands, reads) || std::ranges::any_of(pass.results, writes);
     }
-    static bool meets_inside(pass_kind k) { return k == pass_kind::map || k == pass_kind::all_reduce || k == pass_kind::reduce_axis; }
+    /// Whether a pass is one kernel that can meet: not if something must be cleared between the meeting and it.
+    static bool meets_inside(const pass_view& p)
+    {
+        const bool kernel = p.kind == pass_kind::map || p.kind == pass_kind::all_reduce || p.kind == pass_kind::reduce_axis;
+        return kernel && std::ranges::none_of(p.results, [](const pass_result& r) { return r.to == destination::root; });
+    }
     /// Inside a pipeline the plan has no barriers: whether this pass reads what ranks wrote in one before.
     [[nodiscard]] bool depends_in_pipeline(std::size_t p) const
     {

@@ -5,14 +5,14 @@
 
 namespace plait::cuda {
 
-/// Tiles [first, last) of one part of the space, or of one tensor in it, and where its sum goes.
+/// Tiles [first, last) of one part of the space, or of one tensor in it.
 struct sum_range {
     std::int64_t first = 0;
     std::int64_t last = 0;
     std::int64_t count = 0;  // of the mean's elements
 };
 
-/// The sums of a pass. In every part as many ranges as there are tensors for results per tensor, then one for others.
+/// The sums of a pass: ranges by part and tensor for results per tensor, by part for the others.
 struct sums_channel {
     std::uint64_t* tiles = nullptr;        // totals: by result, by tile
     std::uint64_t* parts = nullptr;        // elements, one per word: by result, part, tensor
@@ -53,7 +53,7 @@ template <class Out>
 __device__ void store_tile_sum(const sums_channel& s, int output, std::int64_t tile, int lane, typename Out::total x)
 {
     x = sum_of_warp<Out>(x);
-    if (lane == 0) { __builtin_memcpy(&s.tiles[output * s.n_tiles + tile], &x, sizeof x); }
+    if (lane == 0) { s.tiles[output * s.n_tiles + tile] = __builtin_bit_cast(std::uint64_t, x); }
 }
 
 template <class Out>
@@ -69,7 +69,7 @@ template <class Out>
 __device__ void store_part(const sums_channel& s, int output, std::int64_t index, typename Out::total sum, std::int64_t count)
 {
     if constexpr (std::is_floating_point_v<typename Out::total>) {
-        if (Out::is_mean && count > 0) { sum /= static_cast<double>(count); }
+        if (Out::is_mean && (count > 0 || !s.per_tensor[output])) { sum /= static_cast<double>(count); }  // the mean of nothing is NaN
     }
     const auto x = as_stored<Out::type>(static_cast<typename Out::element>(sum));
     std::uint64_t bits = 0;
@@ -137,9 +137,9 @@ template <class... Output, int... O>
 __device__ void finish_sums(const sums_channel& s, std::integer_sequence<int, O...>)
 {
     __shared__ bool is_last;
-    __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) {
+        __threadfence();  // after the barrier: it hands on what the other threads have stored
         is_last = atomicAdd(s.arrived, 1U) == gridDim.x - 1;
         __threadfence();
     }

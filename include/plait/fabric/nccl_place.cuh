@@ -1,0 +1,64 @@
+// Who a rank of NCCL is, and on which device.
+#pragma once
+
+#include <plait/fabric/nccl_check.cuh>
+
+#if defined(PLAIT_HAS_NCCL)
+#include <plait/core/error.hpp>
+#include <plait/target/cuda/check.cuh>
+
+#include <nccl_device.h>
+
+#include <chrono>
+#include <cstring>
+
+namespace plait::detail {
+
+/// A rank of a communicator whose ranks can all load from each other, on the current device.
+struct nccl_place {
+    /// Throws plait::error if some ranks cannot, or another device is the current one.
+    nccl_place(ncclComm_t users, std::chrono::nanoseconds deadline)
+    {
+        const char* const what = "NCCL: the communicator";
+        check_nccl(ncclCommUserRank(users, &rank), users, what, deadline);
+        check_nccl(ncclCommCount(users, &size), users, what, deadline);
+        check_nccl(ncclCommCuDevice(users, &device), users, what, deadline);
+        int current = 0;
+        cuda::check(cudaGetDevice(&current), "CUDA: the current device");
+        if (current != device) {
+            throw error({"NCCL: the communicator is of device ", device, ", and the current one is ", current,
+                         "; call cudaSetDevice(", device, ") before"});
+        }
+        const ncclTeam_t near = size == 1 ? ncclTeam_t{1, 0, 1} : ncclTeamLsa(users);
+        if (near.nRanks == size) { return; }
+        if (near.nRanks < 1) { throw error("NCCL: this communicator has no symmetric memory"); }
+        const int first = ncclTeamRankToWorld(users, near, 0);
+        const int last = ncclTeamRankToWorld(users, near, near.nRanks - 1);
+        throw error({"NCCL: rank ", rank, " can load from ranks ", first, " to ", last, " of ", size,
+                     ", and the others are not in one load/store domain with them; fused collectives need all ranks in one: "
+                     "on one host, or on hosts joined by NVLink"});
+    }
+    int rank = 0;
+    int size = 1;
+    int device = 0;
+};
+
+/// What tells devices apart, also those of different hosts.
+struct device_name {
+    char uuid[16]{};
+    char bus[32]{};
+    bool operator==(const device_name&) const = default;
+};
+inline device_name name_of_device(int device)
+{
+    device_name name;
+    cudaDeviceProp properties{};
+    cuda::check(cudaGetDeviceProperties(&properties, device), "CUDA: the device");
+    static_assert(sizeof name.uuid == sizeof properties.uuid);
+    std::memcpy(name.uuid, &properties.uuid, sizeof name.uuid);
+    cuda::check(cudaDeviceGetPCIBusId(name.bus, sizeof name.bus, device), "CUDA: the device");
+    return name;
+}
+
+}  // namespace plait::detail
+#endif
