@@ -1,4 +1,7 @@
 // Ranks of NCCL with the checker on: whole programs, on symmetric and on plain buffers, and failures.
+#if !defined(PLAIT_TEST_NCCL)
+#define PLAIT_TEST_NCCL
+#endif
 #include "optim/workload.hpp"
 #include "run/check.hpp"
 
