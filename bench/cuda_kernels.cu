@@ -370,7 +370,7 @@ constexpr entry entries[] = {
     {"SGD, f32", 8, 12, 1.05, &sgd<2>, &sgd<4>},
     {"Adam, f32", 8, 20, 1.05, &adam<2>, &adam<4>},
     {"Adam, f16/bf16", 4, 24, 1.05, &adam_mixed<2>, &adam_mixed<4>},
-    {"LAMB, f32", 8, 32, 1.06, &lamb<2>, &lamb<4>},
+    {"LAMB, f32", 8, 32, 1.05, &lamb<2>, &lamb<4>},
     {"bias, dropout, residual, f32", 8, 8, 1.05, &epilogue<2>, &epilogue<4>},  // the bias is read again for every row
     {"residual, RMSNorm, f32", 8, 4, 0, &rms_norm<2>, &rms_norm<4>},
 };
@@ -451,7 +451,7 @@ void print(const bench::settings& s, const comparison& c)
                          : "";
     }
     const double ratio = a.did.all / b.did.all;
-    const double wide = 512 * a.did.wide;
+    const double wide = a.did.wide_bytes;
     std::printf("| %s | 2^%d | %d | %.2f | %.2f | %.3f | %.3f | %.3f | %.3f | %.2f%% | %.2f / %.2f | %s |\n",
                 c.name.c_str(), e, c.ranks, a.did.all / elements, b.did.all / elements, ratio,
                 (a.did.loaded + a.did.stored) / elements, (b.did.loaded + b.did.stored) / elements, c.least_bytes,
@@ -468,12 +468,12 @@ void print(const bench::settings& s, const comparison& c)
     if (c.most_instructions == 0) { return; }
     expect(ratio <= c.most_instructions, c, std::to_string(ratio) + " times the instructions");
     expect(a.did.local == 0, c, "local memory is used");
-    // Data moves 16 bytes a lane, by whole warps, and is what must move; beside it there are the words by which ranks
+    // Data moves 16 bytes a lane, and is what must move; beside it there are the words by which ranks
     // meet, and parts of sums.
     const double moved = a.did.loaded + a.did.stored;
     expect(wide == c.least_bytes * elements, c,
            "16-byte accesses move " + std::to_string(wide / elements) + " bytes an element");
-    expect(moved - wide <= 0.01 * moved + 300 * c.ranks * c.ranks * 100, c,
+    expect(moved - wide <= 0.02 * moved, c,
            "other accesses move " + std::to_string(moved - wide) + " bytes");
 }
 

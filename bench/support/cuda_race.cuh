@@ -35,7 +35,7 @@ struct counts {
     double all = 0;
     double loaded = 0, stored = 0;  // bytes
     double wide_bytes = 0;          // of requests of 16 bytes a lane
-    double requests = 0, wide = 0;
+    double requests = 0;
     double sectors = 0;
     double local = 0;               // requests
     std::set<std::string> kernels;  // names
@@ -90,7 +90,7 @@ inline counts read_counts(std::string_view json)
         c.loaded += detail::sum_of(global, "bytes_loaded");
         c.stored += detail::sum_of(global, "bytes_stored");
         c.requests += detail::sum_of(global, "load_requests") + detail::sum_of(global, "store_requests");
-        c.wide += detail::sum_of(global, "requests_of_16_bytes");
+        c.wide_bytes += detail::sum_of(global, "bytes_of_16_byte_requests");
         c.sectors += detail::sum_of(global, "sectors_loaded") + detail::sum_of(global, "sectors_stored");
         const std::string local = detail::between(launch, "\"local\": {", "}");
         c.local += detail::sum_of(local, "load_requests") + detail::sum_of(local, "store_requests");
