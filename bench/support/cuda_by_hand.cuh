@@ -1,6 +1,6 @@
-// The kernels of data-parallel steps as one writes them for one purpose: 16 bytes a thread, the number of ranks known to the
-// compiler, addresses of peers among the arguments, ranks meeting inside of the kernel. Of plait only dropout's random words, so
-// that both sides drop the same.
+// The kernels of data-parallel steps as one writes them for one purpose: 16 bytes a thread, the number of ranks known
+// to the compiler, addresses of peers among the arguments, ranks meeting inside of the kernel. Of plait only dropout's
+// random words, so that both sides drop the same.
 #pragma once
 
 #include <plait/core/philox.hpp>
@@ -39,7 +39,8 @@ __device__ void meet(const rendezvous<Ranks>& m)
         const int peer = static_cast<int>(threadIdx.x);
         if (peer != m.rank) {
             unsigned* const to = m.signals[peer] + blockIdx.x * Ranks + m.rank;
-            asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(__cvta_generic_to_global(to)), "r"(epoch) : "memory");
+            asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(__cvta_generic_to_global(to)), "r"(epoch)
+                         : "memory");
             const std::size_t from = __cvta_generic_to_global(m.signals[m.rank] + blockIdx.x * Ranks + peer);
             unsigned seen = 0;
             do {
@@ -78,8 +79,11 @@ struct sgd_numbers {
 
 /// g: this rank's slice in all ranks' gradients; p: in all ranks' parameters, of which the first is its own.
 template <int Ranks>
-__global__ void __launch_bounds__(threads) sgd_kernel(const __grid_constant__ of_ranks<const float4, Ranks> g, const __grid_constant__ of_ranks<float4, Ranks> p, float4* __restrict__ m,
-                           unsigned n, const __grid_constant__ sgd_numbers a, const __grid_constant__ rendezvous<Ranks> before, const __grid_constant__ rendezvous<Ranks> after)
+__global__ void __launch_bounds__(threads)
+    sgd_kernel(const __grid_constant__ of_ranks<const float4, Ranks> g,
+               const __grid_constant__ of_ranks<float4, Ranks> p, float4* __restrict__ m, unsigned n,
+               const __grid_constant__ sgd_numbers a, const __grid_constant__ rendezvous<Ranks> before,
+               const __grid_constant__ rendezvous<Ranks> after)
 {
     meet(before);
     const float minus_lr = -a.lr;
@@ -110,9 +114,11 @@ __device__ inline void adam_element(const adam_numbers& a, float x, float& m, fl
 }
 
 template <int Ranks>
-__global__ void __launch_bounds__(threads) adam_kernel(const __grid_constant__ of_ranks<const float4, Ranks> g, const __grid_constant__ of_ranks<float4, Ranks> p, float4* __restrict__ m,
-                            float4* __restrict__ v, unsigned n, const __grid_constant__ adam_numbers a, const __grid_constant__ rendezvous<Ranks> before,
-                            const __grid_constant__ rendezvous<Ranks> after)
+__global__ void __launch_bounds__(threads)
+    adam_kernel(const __grid_constant__ of_ranks<const float4, Ranks> g,
+                const __grid_constant__ of_ranks<float4, Ranks> p, float4* __restrict__ m, float4* __restrict__ v,
+                unsigned n, const __grid_constant__ adam_numbers a, const __grid_constant__ rendezvous<Ranks> before,
+                const __grid_constant__ rendezvous<Ranks> after)
 {
     meet(before);
     for (unsigned i = blockIdx.x * threads + threadIdx.x; i < n; i += gridDim.x * threads) {
@@ -129,12 +135,15 @@ __global__ void __launch_bounds__(threads) adam_kernel(const __grid_constant__ o
     meet(after);
 }
 
-/// Gradients in f16, whose sum is rounded to f16 (as an all_reduce of f16 does); the model's copy in bf16; f32 state. Eight
-/// elements a thread: 16 bytes of the halves.
+/// Gradients in f16, whose sum is rounded to f16 (as an all_reduce of f16 does); the model's copy in bf16; f32 state.
+/// Eight elements a thread: 16 bytes of the halves.
 template <int Ranks>
-__global__ void __launch_bounds__(threads) adam_mixed_kernel(const __grid_constant__ of_ranks<const uint4, Ranks> g, const __grid_constant__ of_ranks<uint4, Ranks> model, float4* __restrict__ p,
-                                  float4* __restrict__ m, float4* __restrict__ v, unsigned n, const __grid_constant__ adam_numbers a,
-                                  const __grid_constant__ rendezvous<Ranks> before, const __grid_constant__ rendezvous<Ranks> after)
+__global__ void __launch_bounds__(threads)
+    adam_mixed_kernel(const __grid_constant__ of_ranks<const uint4, Ranks> g,
+                      const __grid_constant__ of_ranks<uint4, Ranks> model, float4* __restrict__ p,
+                      float4* __restrict__ m, float4* __restrict__ v, unsigned n,
+                      const __grid_constant__ adam_numbers a, const __grid_constant__ rendezvous<Ranks> before,
+                      const __grid_constant__ rendezvous<Ranks> after)
 {
     meet(before);
     for (unsigned i = blockIdx.x * threads + threadIdx.x; i < n; i += gridDim.x * threads) {
@@ -168,27 +177,32 @@ __global__ void __launch_bounds__(threads) adam_mixed_kernel(const __grid_consta
     meet(after);
 }
 
-/// y = residual + dropout(all_reduce(x) + bias), on this rank's rows, to all; `first` is the first element's global index.
+/// y = residual + dropout(all_reduce(x) + bias), on this rank's rows, to all; `first` is the first element's global
+/// index.
 template <int Ranks>
-__global__ void __launch_bounds__(threads) epilogue_kernel(const __grid_constant__ of_ranks<const float4, Ranks> x, const float4* __restrict__ bias,
-                                const float4* __restrict__ residual, const __grid_constant__ of_ranks<float4, Ranks> y, unsigned n, unsigned width,
-                                std::uint64_t first, std::uint64_t seed, std::uint64_t threshold, float keep,
-                                const __grid_constant__ rendezvous<Ranks> before, const __grid_constant__ rendezvous<Ranks> after)
+__global__ void __launch_bounds__(threads)
+    epilogue_kernel(const __grid_constant__ of_ranks<const float4, Ranks> x, const float4* __restrict__ bias,
+                    const float4* __restrict__ residual, const __grid_constant__ of_ranks<float4, Ranks> y, unsigned n,
+                    unsigned width, std::uint64_t first, std::uint64_t seed, std::uint64_t threshold, float keep,
+                    const __grid_constant__ rendezvous<Ranks> before, const __grid_constant__ rendezvous<Ranks> after)
 {
     meet(before);
     for (unsigned i = blockIdx.x * threads + threadIdx.x; i < n; i += gridDim.x * threads) {
         const float4 sum = sum_of(x, i);
         const float4 b = bias[i % width], r = residual[i];
         const plait::philox_block words = plait::detail::philox_block_at(seed, first / 4 + i);
-        const auto one = [&](float s, float bi, float ri, std::uint32_t word) { return ri + (word >= threshold ? (s + bi) / keep : 0.0F); };
-        store_to_all(y, i, float4{one(sum.x, b.x, r.x, words.word[0]), one(sum.y, b.y, r.y, words.word[1]),
-                                  one(sum.z, b.z, r.z, words.word[2]), one(sum.w, b.w, r.w, words.word[3])});
+        const auto one = [&](float s, float bi, float ri, std::uint32_t word) {
+            return ri + (word >= threshold ? (s + bi) / keep : 0.0F);
+        };
+        store_to_all(y, i,
+                     float4{one(sum.x, b.x, r.x, words.word[0]), one(sum.y, b.y, r.y, words.word[1]),
+                            one(sum.z, b.z, r.z, words.word[2]), one(sum.w, b.w, r.w, words.word[3])});
     }
     meet(after);
 }
 
-/// The sums that a norm needs, per tile of 1024 elements, as plait defines them: in f64, so that any number of ranks, blocks and
-/// schedules gives the same bits for the same parts.
+/// The sums that a norm needs, per tile of 1024 elements, as plait defines them: in f64, so that any number of ranks,
+/// blocks and schedules gives the same bits for the same parts.
 struct norm_sums {
     double* tiles;      // [2][tiles]
     double* parts;      // [2], of this rank, which others read
@@ -208,10 +222,11 @@ struct lamb_numbers {
 
 /// The first half of LAMB: moments and direction of this rank's slice, and its parts of the two norms.
 template <int Ranks>
-__global__ void __launch_bounds__(threads) lamb_direction_kernel(const __grid_constant__ of_ranks<const float4, Ranks> g, const float4* __restrict__ p,
-                            float4* __restrict__ m, float4* __restrict__ v, float4* __restrict__ u, unsigned n,
-                            const __grid_constant__ lamb_numbers a, const __grid_constant__ norm_sums s,
-                            const __grid_constant__ rendezvous<Ranks> before)
+__global__ void __launch_bounds__(threads)
+    lamb_direction_kernel(const __grid_constant__ of_ranks<const float4, Ranks> g, const float4* __restrict__ p,
+                          float4* __restrict__ m, float4* __restrict__ v, float4* __restrict__ u, unsigned n,
+                          const __grid_constant__ lamb_numbers a, const __grid_constant__ norm_sums s,
+                          const __grid_constant__ rendezvous<Ranks> before)
 {
     meet(before);
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -250,7 +265,9 @@ __global__ void __launch_bounds__(threads) lamb_direction_kernel(const __grid_co
     if (!last) { return; }
     __shared__ double by_warp[2][threads / 32];
     double sums[2] = {0, 0};
-    for (unsigned t = threadIdx.x; t < s.n_tiles; t += threads) { sums[0] += s.tiles[t], sums[1] += s.tiles[s.n_tiles + t]; }
+    for (unsigned t = threadIdx.x; t < s.n_tiles; t += threads) {
+        sums[0] += s.tiles[t], sums[1] += s.tiles[s.n_tiles + t];
+    }
     for (int k = 0; k < 2; ++k) {
         sums[k] = sum_of_warp(sums[k]);
         if (lane == 0) { by_warp[k][warp] = sums[k]; }
@@ -266,9 +283,10 @@ __global__ void __launch_bounds__(threads) lamb_direction_kernel(const __grid_co
 
 /// The second half: the trust ratio from all ranks' parts, and the step to all.
 template <int Ranks>
-__global__ void __launch_bounds__(threads) lamb_step_kernel(const float4* __restrict__ u, const __grid_constant__ of_ranks<float4, Ranks> p,
-                            const __grid_constant__ of_ranks<const double, Ranks> parts, unsigned n, float lr,
-                            const __grid_constant__ rendezvous<Ranks> before, const __grid_constant__ rendezvous<Ranks> after)
+__global__ void __launch_bounds__(threads)
+    lamb_step_kernel(const float4* __restrict__ u, const __grid_constant__ of_ranks<float4, Ranks> p,
+                     const __grid_constant__ of_ranks<const double, Ranks> parts, unsigned n, float lr,
+                     const __grid_constant__ rendezvous<Ranks> before, const __grid_constant__ rendezvous<Ranks> after)
 {
     meet(before);
     float norms[2] = {0, 0};
@@ -288,11 +306,14 @@ __global__ void __launch_bounds__(threads) lamb_step_kernel(const float4* __rest
     meet(after);
 }
 
-/// y = rms_norm(residual + all_reduce(x)) * gamma of this rank's rows, to all; a warp per row, which it holds in registers.
+/// y = rms_norm(residual + all_reduce(x)) * gamma of this rank's rows, to all; a warp per row, which it holds in
+/// registers.
 template <int Ranks, int Width>
-__global__ void __launch_bounds__(threads) rms_norm_kernel(const __grid_constant__ of_ranks<const float4, Ranks> x, const float4* __restrict__ residual,
-                            const float4* __restrict__ gamma, const __grid_constant__ of_ranks<float4, Ranks> y, unsigned rows, float eps,
-                            const __grid_constant__ rendezvous<Ranks> before, const __grid_constant__ rendezvous<Ranks> after)
+__global__ void __launch_bounds__(threads)
+    rms_norm_kernel(const __grid_constant__ of_ranks<const float4, Ranks> x, const float4* __restrict__ residual,
+                    const float4* __restrict__ gamma, const __grid_constant__ of_ranks<float4, Ranks> y, unsigned rows,
+                    float eps, const __grid_constant__ rendezvous<Ranks> before,
+                    const __grid_constant__ rendezvous<Ranks> after)
 {
     constexpr unsigned each = Width / 128;
     meet(before);
@@ -311,8 +332,9 @@ __global__ void __launch_bounds__(threads) rms_norm_kernel(const __grid_constant
 #pragma unroll
         for (unsigned k = 0; k < each; ++k) {
             const float4 c = gamma[k * 32 + lane];
-            store_to_all(y, row * (Width / 4) + k * 32 + lane,
-                         float4{h[k].x * scale * c.x, h[k].y * scale * c.y, h[k].z * scale * c.z, h[k].w * scale * c.w});
+            store_to_all(
+                y, row * (Width / 4) + k * 32 + lane,
+                float4{h[k].x * scale * c.x, h[k].y * scale * c.y, h[k].z * scale * c.z, h[k].w * scale * c.w});
         }
     }
     meet(after);

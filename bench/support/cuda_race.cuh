@@ -1,4 +1,5 @@
-// Steps of CUDA ranks side by side: what they do, where the program runs in the emulator; how long they take, on a device.
+// Steps of CUDA ranks side by side: what they do, where the program runs in the emulator; how long they take, on a
+// device.
 #pragma once
 
 #include "../../tests/emulator/control.h"
@@ -32,12 +33,12 @@ inline bool is_emulated() { return emulator_counters_json != nullptr; }
 struct counts {
     std::map<std::string, double> instructions;  // of threads, by class
     double all = 0;
-    double loaded = 0, stored = 0;    // bytes
-    double wide_bytes = 0;            // of requests of 16 bytes a lane
-    double requests = 0, wide = 0;
+    double loaded = 0, stored = 0;  // bytes
+    double wide_bytes = 0;          // of requests of 16 bytes a lane
+    double requests = 0;
     double sectors = 0;
-    double local = 0;                 // requests
-    std::set<std::string> kernels;    // names
+    double local = 0;               // requests
+    std::set<std::string> kernels;  // names
 };
 
 /// A side of a comparison, on one rank.
@@ -80,7 +81,8 @@ inline counts read_counts(std::string_view json)
         at = end == json.size() ? json.npos : end;
         c.kernels.insert(detail::between(launch, "\"kernel\": \"", "\""));
         const std::string classes = detail::between(launch, "by_class\": {", "}");
-        for (const char* k : {"integer", "f16", "f32", "f64", "special", "conversion", "move", "predicate", "control", "memory", "atomic", "barrier", "warp", "matrix", "other"}) {
+        for (const char* k : {"integer", "f16", "f32", "f64", "special", "conversion", "move", "predicate", "control",
+                              "memory", "atomic", "barrier", "warp", "matrix", "other"}) {
             c.instructions[k] += detail::sum_of(classes, k);
         }
         c.all += detail::sum_of(launch, "thread_instructions");
@@ -88,7 +90,7 @@ inline counts read_counts(std::string_view json)
         c.loaded += detail::sum_of(global, "bytes_loaded");
         c.stored += detail::sum_of(global, "bytes_stored");
         c.requests += detail::sum_of(global, "load_requests") + detail::sum_of(global, "store_requests");
-        c.wide += detail::sum_of(global, "requests_of_16_bytes");
+        c.wide_bytes += detail::sum_of(global, "bytes_of_16_byte_requests");
         c.sectors += detail::sum_of(global, "sectors_loaded") + detail::sum_of(global, "sectors_stored");
         const std::string local = detail::between(launch, "\"local\": {", "}");
         c.local += detail::sum_of(local, "load_requests") + detail::sum_of(local, "store_requests");
@@ -96,9 +98,10 @@ inline counts read_counts(std::string_view json)
     return c;
 }
 
-/// Runs the sides, called by all ranks with the same ones; outcomes are rank 0's. In the emulator each runs once more than it
-/// is counted; on a device they take turns, `rounds` times for at least `least` seconds.
-inline std::vector<outcome> race(plait::cuda_communicator& comm, const std::vector<side>& sides, int rounds = 15, double least = 2e-3)
+/// Runs the sides, called by all ranks with the same ones; outcomes are rank 0's. In the emulator each runs once more
+/// than it is counted; on a device they take turns, `rounds` times for at least `least` seconds.
+inline std::vector<outcome> race(plait::cuda_communicator& comm, const std::vector<side>& sides, int rounds = 15,
+                                 double least = 2e-3)
 {
     std::vector<outcome> all;
     for (const side& s : sides) { all.push_back({s.name, {}, 0, 0}); }
@@ -133,7 +136,9 @@ inline std::vector<outcome> race(plait::cuda_communicator& comm, const std::vect
         float ms = 0;
         plait::cuda::check(cudaEventElapsedTime(&ms, begin, end), "an event");
         double slowest = 0;
-        for (const void* theirs : comm.exchange(&ms, sizeof ms, "times")) { slowest = std::max<double>(slowest, *static_cast<const float*>(theirs)); }
+        for (const void* theirs : comm.exchange(&ms, sizeof ms, "times")) {
+            slowest = std::max<double>(slowest, *static_cast<const float*>(theirs));
+        }
         comm.barrier("times are read");
         return slowest * 1e-3 / steps;
     };

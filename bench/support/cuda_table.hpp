@@ -50,7 +50,8 @@ inline void read_ptxas(resource_table& table, const std::string& architecture, c
         resources& r = table[architecture][kernel];
         if (line.find("stack frame") != std::string::npos) {
             r.stack = detail::number_before(line, " bytes stack frame");
-            r.spills = detail::number_before(line, " bytes spill stores") + detail::number_before(line, " bytes spill loads");
+            r.spills =
+                detail::number_before(line, " bytes spill stores") + detail::number_before(line, " bytes spill loads");
         }
         if (line.find("Used ") != std::string::npos) { r.registers = detail::number_before(line, " registers"); }
     }
@@ -65,10 +66,13 @@ inline settings parse_settings(int argc, char** argv)
             if (i + 1 >= argc) { throw std::runtime_error(a + " needs a value"); }
             return std::string(argv[++i]);
         };
-        if (a == "--check") { s.check = true; }
-        else if (a == "--quick") { s.quick = true; }
-        else if (a == "--json") { s.json = value(); }
-        else if (a == "--ptxas") {  // sm_80=FILE
+        if (a == "--check") {
+            s.check = true;
+        } else if (a == "--quick") {
+            s.quick = true;
+        } else if (a == "--json") {
+            s.json = value();
+        } else if (a == "--ptxas") {  // sm_80=FILE
             const std::string v = value();
             const std::size_t eq = v.find('=');
             if (eq == std::string::npos) { throw std::runtime_error("--ptxas needs ARCHITECTURE=FILE"); }

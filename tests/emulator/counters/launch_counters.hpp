@@ -19,6 +19,7 @@ struct space_counters {
     std::uint64_t sectors_loaded = 0;
     std::uint64_t sectors_stored = 0;
     std::uint64_t wide_requests = 0;  ///< of 16 bytes for each lane
+    std::uint64_t wide_bytes = 0;     ///< moved by them
     std::uint64_t atomics = 0;        ///< requests
 };
 

@@ -23,6 +23,7 @@ void space_fields(std::string& out, const char* name, const space_counters& s)
     field(out, "sectors_loaded", s.sectors_loaded);
     field(out, "sectors_stored", s.sectors_stored);
     field(out, "requests_of_16_bytes", s.wide_requests);
+    field(out, "bytes_of_16_byte_requests", s.wide_bytes);
     field(out, "atomic_requests", s.atomics, true);
     out += "}, ";
 }

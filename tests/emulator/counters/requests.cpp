@@ -77,7 +77,10 @@ void add(space_counters& s, const request& r, std::uint32_t lanes, unsigned n_se
         s.bytes_loaded += bytes;
         s.sectors_loaded += n_sectors;
     }
-    if (r.bytes == 16 && !r.is_atomic) { ++s.wide_requests; }
+    if (r.bytes == 16 && !r.is_atomic) {
+        ++s.wide_requests;
+        s.wide_bytes += bytes;
+    }
 }
 
 }  // namespace
