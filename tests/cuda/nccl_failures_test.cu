@@ -176,7 +176,7 @@ TEST_CASE("NCCL: a rank that does not come to a meeting is named with the stage"
     });
     CAPTURE(what[0]);
     CHECK(has(what[0], " failed: waited 300 ms at 'half-time'; not arrived: rank 1"));
-    CHECK(what[2] == what[0]);
+    CHECK(has(what[2], " failed: waited 300 ms at 'half-time'; not arrived: rank 1"));  // both may run out of time at once
 }
 
 TEST_CASE("NCCL: a rank that does not come to a run is named by the kernel that waits")
