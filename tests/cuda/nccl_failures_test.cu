@@ -1,5 +1,6 @@
 // What ranks of NCCL are told when one of them has a wrong argument, fails, or does not come; and what users do beside running.
 #include "cuda/nccl_ranks.cuh"
+#include "cuda/values.cuh"
 #include "emulator/nccl/control.h"
 
 #include <doctest/doctest.h>
@@ -15,6 +16,9 @@ namespace {
 namespace pl = plait;
 using namespace pl::literals;
 using namespace std::chrono_literals;
+using cuda_test::get;
+using cuda_test::set;
+using cuda_test::thrown_by;
 
 constexpr auto N = pl::dim<"N">;
 constexpr auto x = pl::tensor<"x", float>(pl::local, N);
@@ -23,16 +27,6 @@ constexpr auto sum = pl::label<"sum">(pl::all_reduce(pl::sum, x));
 constexpr auto accumulate = pl::program<"accumulate">(pl::update(y, y + sum));
 constexpr auto fused = accumulate | pl::split<"sum"> | pl::reorder<"sum"> | pl::fuse;
 
-template <class F>
-std::string thrown_by(F&& f)
-{
-    try {
-        f();
-    } catch (const pl::error& e) {
-        return e.what();
-    }
-    return "nothing";
-}
 /// What each of n ranks throws in f(comm, nccl).
 template <class F>
 std::vector<std::string> thrown_on(int n, F&& f, std::chrono::nanoseconds deadline = pl::default_deadline)
@@ -56,20 +50,6 @@ std::vector<std::string> thrown_on(int n, F&& f, std::chrono::nanoseconds deadli
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 using buffer = decltype(std::declval<pl::nccl_communicator&>().symmetric<float>(1));
-
-void set(pl::nccl_communicator& comm, const buffer& to, float value)
-{
-    const std::vector<float> all(to.size(), value);
-    pl::cuda::check(cudaMemcpyAsync(to.data(), all.data(), all.size() * sizeof(float), cudaMemcpyHostToDevice, comm.stream()), "set");
-    comm.synchronize();
-}
-std::vector<float> get(pl::nccl_communicator& comm, const buffer& from)
-{
-    std::vector<float> all(from.size());
-    pl::cuda::check(cudaMemcpyAsync(all.data(), from.data(), all.size() * sizeof(float), cudaMemcpyDeviceToHost, comm.stream()), "get");
-    comm.synchronize();
-    return all;
-}
 
 TEST_CASE("NCCL: records of any size, to and from all ranks, and again")
 {

@@ -1,5 +1,6 @@
 // What users of the CUDA target do beside running: graphs, wrong buffers, ranks that do not come.
 #include "cuda/memory.cuh"
+#include "cuda/values.cuh"
 
 #include <plait/cuda.cuh>
 
@@ -13,6 +14,9 @@ namespace {
 namespace pl = plait;
 using namespace pl::literals;
 using namespace std::chrono_literals;
+using cuda_test::get;
+using cuda_test::set;
+using cuda_test::thrown_by;
 
 constexpr auto N = pl::dim<"N">;
 constexpr auto x = pl::tensor<"x", float>(pl::local, N);
@@ -21,32 +25,6 @@ constexpr auto s = pl::scalar<"s", float>;
 constexpr auto sum = pl::label<"sum">(pl::all_reduce(pl::sum, x));
 constexpr auto accumulate = pl::program<"accumulate">(pl::update(y, y + s * sum));
 constexpr auto fused = accumulate | pl::split<"sum"> | pl::reorder<"sum"> | pl::fuse;
-
-using buffer = decltype(std::declval<pl::cuda_communicator&>().symmetric<float>(1));
-
-void set(pl::cuda_communicator& comm, const buffer& to, float value)
-{
-    const std::vector<float> all(to.size(), value);
-    pl::cuda::check(cudaMemcpyAsync(to.data(), all.data(), all.size() * sizeof(float), cudaMemcpyHostToDevice, comm.stream()), "set");
-    comm.synchronize();
-}
-std::vector<float> get(pl::cuda_communicator& comm, const buffer& from)
-{
-    std::vector<float> all(from.size());
-    pl::cuda::check(cudaMemcpyAsync(all.data(), from.data(), all.size() * sizeof(float), cudaMemcpyDeviceToHost, comm.stream()), "get");
-    comm.synchronize();
-    return all;
-}
-template <class F>
-std::string thrown_by(F&& f)
-{
-    try {
-        f();
-    } catch (const pl::error& e) {
-        return e.what();
-    }
-    return "nothing";
-}
 
 TEST_CASE("CUDA: a run is captured into a graph and replayed, also on another stream")
 {

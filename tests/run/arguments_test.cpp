@@ -411,6 +411,30 @@ TEST_CASE("a rank that throws in a run keeps its buffers until its peers have le
     CHECK(sums[1] == std::vector<float>(n, -1.0F));  // and nobody has written there since
 }
 
+TEST_CASE("a scattered tensor that is broadcast, or reduced along its dimension, is refused")
+{
+    constexpr auto rows = pl::tensor<"rows", float>(pl::replicated, M, N);
+    constexpr auto bias = pl::tensor<"bias", float>(pl::replicated, N);
+    constexpr auto add = pl::program<"add">(pl::update(rows, rows + bias));
+    constexpr auto columns = pl::program<"columns">(pl::update(bias, pl::sum(rows, pl::axis<0>)));
+    const auto check = [&](auto program, const char* name) {
+        pl::threads::run(1, [&](pl::thread_communicator& comm) {
+            std::vector<float> r(12, 1.0F);
+            std::vector<float> first(1, 2.0F);
+            std::vector<float> others(3, 2.0F);
+            const pl::scattered pieces(std::vector<std::span<float>>{first, others});
+            executable run{program, comm};
+            const std::string words = std::string("program \"") + name + "\": tensor \"bias\" is scattered, but is not read and written "
+                                      "element by element alone; bind one buffer";
+            CHECK_THROWS_WITH_AS(run(rows = r, bias = pieces, M = 3), doctest::Contains(words.c_str()), pl::error);
+            CHECK(r == std::vector<float>(12, 1.0F));
+            CHECK(others == std::vector<float>(3, 2.0F));
+        });
+    };
+    check(add, "add");
+    check(columns, "columns");
+}
+
 TEST_CASE("what is bound may change from run to run")
 {
     pl::threads::run(2, [](pl::thread_communicator& comm) {

@@ -60,50 +60,54 @@ std::vector<std::vector<bytes>> on_ranks(int n, F&& f)
 using communicator = plait::nccl_communicator;
 using memory = nccl_test::memory;
 
-/// Calls f(comm) on n ranks of NCCL; returns what f gave on every rank, by rank.
 template <class F>
-std::vector<std::vector<bytes>> on_ranks(int n, F&& f)
+void start(int n, F&& f)
 {
-    std::vector<std::vector<bytes>> all(static_cast<std::size_t>(n));
-    nccl_test::run(n, [&](communicator& comm, ncclComm_t) { all[static_cast<std::size_t>(comm.rank())] = f(comm); });
-    return all;
+    nccl_test::run(n, [&](communicator& comm, ncclComm_t) { f(comm); });
 }
-/// Waits until the rank's programs have run.
-inline void settle(communicator& comm) { comm.synchronize(); }
 
 #elif defined(PLAIT_TEST_CUDA)
 
 using communicator = plait::cuda_communicator;
 using memory = cuda_test::memory;
 
-/// Calls f(comm) on n CUDA peers; returns what f gave on every rank, by rank.
 template <class F>
-std::vector<std::vector<bytes>> on_ranks(int n, F&& f)
+void start(int n, F&& f)
 {
-    std::vector<std::vector<bytes>> all(static_cast<std::size_t>(n));
-    plait::cuda_peers::run(
-        n, [&](communicator& comm) { all[static_cast<std::size_t>(comm.rank())] = f(comm); }, cuda_test::devices());
-    return all;
+    plait::cuda_peers::run(n, f, cuda_test::devices());
 }
-/// Waits until the rank's programs have run.
-inline void settle(communicator& comm) { comm.synchronize(); }
 
 #else
 
 using communicator = plait::thread_communicator;
 
-/// Calls f(comm) on n threads; returns what f gave on every rank, by rank.
+template <class F>
+void start(int n, F&& f)
+{
+    plait::threads::run(n, f);
+}
+
+#endif
+
+#if !defined(PLAIT_TEST_MPI)
+
+/// Calls f(comm) on n ranks, with what `start` starts; returns what f gave on every rank, by rank.
 template <class F>
 std::vector<std::vector<bytes>> on_ranks(int n, F&& f)
 {
     std::vector<std::vector<bytes>> all(static_cast<std::size_t>(n));
-    plait::threads::run(n, [&](communicator& comm) { all[static_cast<std::size_t>(comm.rank())] = f(comm); });
+    start(n, [&](communicator& comm) { all[static_cast<std::size_t>(comm.rank())] = f(comm); });
     return all;
 }
 
 #endif
 
-#if !defined(PLAIT_TEST_CUDA) && !defined(PLAIT_TEST_NCCL)
+#if defined(PLAIT_TEST_CUDA) || defined(PLAIT_TEST_NCCL)
+
+/// Waits until the rank's programs have run.
+inline void settle(communicator& comm) { comm.synchronize(); }
+
+#else
 
 /// Memory that programs work on, as the test sees it: the same.
 class memory {

@@ -7,12 +7,12 @@
 #include <plait/fabric/threads.hpp>
 #include <plait/target/cuda/device_memory.cuh>
 #include <plait/target/cuda/meeting.cuh>
+#include <plait/target/cuda/stream.cuh>
 #include <plait/target/cuda/target.cuh>
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -241,10 +241,8 @@ void run(int n, F&& f, std::span<const int> devices, std::chrono::nanoseconds de
     cuda_group group(n, deadline);
     plait::detail::run_ranks(group.host(), [&](int rank) {
         cuda::check(cudaSetDevice(devices[static_cast<std::size_t>(rank) % devices.size()]), "CUDA: the device of a rank");
-        cudaStream_t stream = nullptr;
-        cuda::check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "CUDA: a stream");
-        const std::unique_ptr<CUstream_st, decltype([](cudaStream_t s) { static_cast<void>(cudaStreamDestroy(s)); })> owner(stream);
-        cuda_communicator comm(group, rank, stream);
+        const cuda::owned_stream stream;
+        cuda_communicator comm(group, rank, stream.get());
         try {
             f(comm);
             comm.synchronize();

@@ -101,6 +101,15 @@ class arguments {
     [[nodiscard]] const bound_buffer& buffer(int slot) const { return buffer(slot, rank_); }
     [[nodiscard]] bound_buffer& buffer(int slot) { return buffer(slot, rank_); }
 
+    /// Calls use(data, elements) for the memory of this rank's buffer for a slot: once, or for each of its pieces.
+    template <class Use>
+    void for_each_block(int slot, Use&& use) const
+    {
+        const bound_buffer& b = buffer(slot);
+        for (const piece& p : b.pieces) { use(p.data, p.count); }
+        if (b.pieces.empty()) { use(static_cast<void*>(b.data), stored_elements_of(image_.slot_node(slot))); }
+    }
+
     /// The bytes of a scalar's value.
     [[nodiscard]] const unsigned char* scalar(int symbol) const
     {

@@ -3,7 +3,7 @@
 
 #include <plait/core/dtype.hpp>
 #include <plait/core/error.hpp>
-#include <plait/fabric/communicator.hpp>
+#include <plait/fabric/addresses.hpp>
 #include <plait/fabric/thrown.hpp>
 #include <plait/graph/node.hpp>
 #include <plait/graph/program.hpp>
@@ -34,8 +34,9 @@ namespace plait {
 /// value on all ranks.
 ///
 /// A call is collective. All ranks compare program, extents and arguments before anything is written; if one of them
-/// was given bad arguments, every rank throws plait::error. (An index of an embedding that is out of range is found only while
-/// running: results are unspecified then.) Workspace is allocated by the first call, and again only if
+/// was given bad arguments, every rank throws plait::error. (On devices they do so when buffers or extents are new, which then
+/// must be so on all ranks. An index of an embedding that is out of range is found only while running: results are unspecified
+/// then.) Workspace is allocated by the first call, and again only if
 /// it must grow. The communicator must outlive the executable; only its rank's thread uses either.
 template <class Communicator>
 class executable {
@@ -175,12 +176,7 @@ class executable {
         release_workspace();
         workspace_ = static_cast<std::byte*>(comm_.allocate(bytes));
         workspace_size_ = bytes;
-        const buffer_handle mine = comm_.handle_of(workspace_, bytes);
-        const auto all = comm_.exchange(&mine, sizeof mine, at_workspace_.c_str());
-        for (int r = 0; r < comm_.size(); ++r) {
-            const auto& theirs = *static_cast<const buffer_handle*>(all[static_cast<std::size_t>(r)]);
-            peer_workspace_[static_cast<std::size_t>(r)] = static_cast<std::byte*>(comm_.resolve(r, theirs));
-        }
+        peer_workspace_ = detail::addresses_on_all_ranks(comm_, workspace_, bytes, at_workspace_.c_str());
     }
     void release_workspace() noexcept
     {

@@ -1,6 +1,7 @@
 // The host target: the passes of a plan, one after the other or as pipelines, on the thread of a rank.
 #pragma once
 
+#include <plait/fabric/addresses.hpp>
 #include <plait/fabric/symmetric_buffer.hpp>
 #include <plait/run/pipeline.hpp>
 #include <plait/target/host/all_to_all_pass.hpp>
@@ -10,11 +11,10 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace plait::detail {
 
@@ -84,13 +84,7 @@ class host_runner {
     void prepare_signals()
     {
         signals_.emplace(comm_, code_.size());
-        const buffer_handle mine = comm_.handle_of(signals_->data(), code_.size() * sizeof(chunk_signal));
-        std::vector<chunk_signal*> all;
-        for (const void* theirs : comm_.exchange(&mine, sizeof mine, at_workspace_.c_str())) {
-            const int r = static_cast<int>(all.size());
-            all.push_back(static_cast<chunk_signal*>(comm_.resolve(r, *static_cast<const buffer_handle*>(theirs))));
-        }
-        pipelines_.connect(std::move(all));
+        pipelines_.connect(addresses_on_all_ranks(comm_, signals_->data(), code_.size(), at_workspace_.c_str()));
     }
     void run_whole(std::size_t p)
     {

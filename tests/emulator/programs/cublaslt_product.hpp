@@ -7,24 +7,18 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <type_traits>
+
 template <class T>
 struct type_of;
 template <>
-struct type_of<float> {
-    static constexpr auto value = CUDA_R_32F;
-};
+struct type_of<float> : std::integral_constant<decltype(CUDA_R_32F), CUDA_R_32F> {};
 template <>
-struct type_of<double> {
-    static constexpr auto value = CUDA_R_64F;
-};
+struct type_of<double> : std::integral_constant<decltype(CUDA_R_64F), CUDA_R_64F> {};
 template <>
-struct type_of<__half> {
-    static constexpr auto value = CUDA_R_16F;
-};
+struct type_of<__half> : std::integral_constant<decltype(CUDA_R_16F), CUDA_R_16F> {};
 template <>
-struct type_of<__nv_bfloat16> {
-    static constexpr auto value = CUDA_R_16BF;
-};
+struct type_of<__nv_bfloat16> : std::integral_constant<decltype(CUDA_R_16BF), CUDA_R_16BF> {};
 
 struct shape {
     int m, n, k, batch;

@@ -9,53 +9,29 @@
 template <class T>
 struct type_of;
 template <>
-struct type_of<std::int8_t> {
-    static constexpr auto value = ncclInt8;
-};
+struct type_of<std::int8_t> : std::integral_constant<decltype(ncclInt8), ncclInt8> {};
 template <>
-struct type_of<std::uint8_t> {
-    static constexpr auto value = ncclUint8;
-};
+struct type_of<std::uint8_t> : std::integral_constant<decltype(ncclUint8), ncclUint8> {};
 template <>
-struct type_of<std::int32_t> {
-    static constexpr auto value = ncclInt32;
-};
+struct type_of<std::int32_t> : std::integral_constant<decltype(ncclInt32), ncclInt32> {};
 template <>
-struct type_of<std::uint32_t> {
-    static constexpr auto value = ncclUint32;
-};
+struct type_of<std::uint32_t> : std::integral_constant<decltype(ncclUint32), ncclUint32> {};
 template <>
-struct type_of<std::int64_t> {
-    static constexpr auto value = ncclInt64;
-};
+struct type_of<std::int64_t> : std::integral_constant<decltype(ncclInt64), ncclInt64> {};
 template <>
-struct type_of<std::uint64_t> {
-    static constexpr auto value = ncclUint64;
-};
+struct type_of<std::uint64_t> : std::integral_constant<decltype(ncclUint64), ncclUint64> {};
 template <>
-struct type_of<__half> {
-    static constexpr auto value = ncclFloat16;
-};
+struct type_of<__half> : std::integral_constant<decltype(ncclFloat16), ncclFloat16> {};
 template <>
-struct type_of<float> {
-    static constexpr auto value = ncclFloat32;
-};
+struct type_of<float> : std::integral_constant<decltype(ncclFloat32), ncclFloat32> {};
 template <>
-struct type_of<double> {
-    static constexpr auto value = ncclFloat64;
-};
+struct type_of<double> : std::integral_constant<decltype(ncclFloat64), ncclFloat64> {};
 template <>
-struct type_of<__nv_bfloat16> {
-    static constexpr auto value = ncclBfloat16;
-};
+struct type_of<__nv_bfloat16> : std::integral_constant<decltype(ncclBfloat16), ncclBfloat16> {};
 template <>
-struct type_of<__nv_fp8_e4m3> {
-    static constexpr auto value = ncclFloat8e4m3;
-};
+struct type_of<__nv_fp8_e4m3> : std::integral_constant<decltype(ncclFloat8e4m3), ncclFloat8e4m3> {};
 template <>
-struct type_of<__nv_fp8_e5m2> {
-    static constexpr auto value = ncclFloat8e5m2;
-};
+struct type_of<__nv_fp8_e5m2> : std::integral_constant<decltype(ncclFloat8e5m2), ncclFloat8e5m2> {};
 
 // Small whole numbers: exact in every type, and so are their sums, products and averages of 1, 2 and 4 ranks.
 double value(int rank, std::size_t i) { return static_cast<double>((i * 7 + static_cast<std::size_t>(rank)) % 3 + 1); }

@@ -30,18 +30,16 @@ class device_block {
     device_block& operator=(const device_block&) = delete;
     ~device_block() { give_back(); }
 
-    /// Grows to `bytes`, zeroed, and loses what was there. Returns whether it moved.
-    bool reserve(std::size_t bytes, cudaStream_t stream)
+    /// Grows to `bytes` and loses what was there. Returns whether it moved.
+    bool reserve(std::size_t bytes)
     {
         if (bytes <= size_) { return false; }
         give_back();
         data_ = static_cast<std::byte*>(source_.allocate(bytes));
         size_ = bytes;
-        check(cudaMemsetAsync(data_, 0, bytes, stream), "CUDA: clearing memory");
         return true;
     }
     [[nodiscard]] std::byte* data() const { return data_; }
-    [[nodiscard]] std::size_t size() const { return size_; }
 
   private:
     void give_back() noexcept
@@ -73,7 +71,7 @@ class launch_memory {
         std::memcpy(tables_.data() + at, values.data(), values.size_bytes());
         return reinterpret_cast<const T*>(table_block_.data() + at);
     }
-    /// `count` values that are zeros before the first run.
+    /// `count` values that are zeros before the first run after the launches were built.
     template <class T>
     T* scratch(std::size_t count)
     {
@@ -91,10 +89,10 @@ class launch_memory {
         return scratch_block_.data() + workspace_;
     }
     /// Makes room for all that was asked for. Returns whether addresses have changed.
-    bool make_room(cudaStream_t stream)
+    bool make_room()
     {
-        const bool tables = table_block_.reserve(tables_.size(), stream);
-        const bool scratch = scratch_block_.reserve(scratch_, stream);
+        const bool tables = table_block_.reserve(tables_.size());
+        const bool scratch = scratch_block_.reserve(scratch_);
         return tables || scratch;
     }
     /// Puts the tables in place and clears the scratch memory, whose parts have moved.

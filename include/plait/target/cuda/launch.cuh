@@ -63,6 +63,13 @@ struct pass_build {
     }
 };
 
+/// As many blocks of a kernel as so many threads want, as far as they are on the device at once.
+inline int blocks_for(const pass_build& b, std::int64_t threads, const void* kernel)
+{
+    const std::int64_t wanted = (threads + block_threads - 1) / block_threads;
+    return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, b.resident_blocks(kernel, block_threads)));
+}
+
 /// Sets memory to zero.
 class clearing : public launch {
   public:
@@ -100,13 +107,19 @@ class kernel_launch : public launch {
     const void* kernel_;
 };
 
+/// One block of a kernel whose threads each take some of `a.ranks` ranks.
+template <class Arguments>
+std::unique_ptr<launch> make_signal(const std::string& stage, void (*kernel)(Arguments), const Arguments& a)
+{
+    auto l = std::make_unique<kernel_launch<Arguments>>(stage, reinterpret_cast<const void*>(kernel));
+    l->arguments = a;
+    l->threads = std::clamp((a.ranks + warp_size - 1) / warp_size * warp_size, warp_size, 1024);
+    return l;
+}
 /// A meeting of all ranks and nothing else.
 inline std::unique_ptr<launch> make_meeting(const std::string& stage, const meeting& m)
 {
-    auto l = std::make_unique<kernel_launch<meeting>>(stage, reinterpret_cast<const void*>(&meet_kernel<>));
-    l->arguments = m.as_argument();
-    l->threads = std::min(1024, (m.ranks + warp_size - 1) / warp_size * warp_size);
-    return l;
+    return make_signal(stage, &meet_kernel<>, m.as_argument());
 }
 
 }  // namespace plait::cuda

@@ -183,8 +183,7 @@ void build_map(Body, pass_build& b, int row_dims)
     l->arguments.before = b.before.as_argument();
     l->arguments.after = b.after.as_argument();
     const std::int64_t tiles = b.meets() ? layout.most_tiles() : layout.space().tiles;  // ranks that meet have equal grids
-    const std::int64_t blocks = (tiles + block_warps - 1) / block_warps;
-    l->blocks = static_cast<int>(std::clamp<std::int64_t>(blocks, 1, b.resident_blocks(kernel, block_threads)));
+    l->blocks = blocks_for(b, tiles * warp_size, kernel);
     b.list.push_back(std::move(l));
 }
 
@@ -200,9 +199,7 @@ void build_axis(Body, pass_build& b)
     l->arguments.pass.before = b.before.as_argument();
     l->arguments.pass.after = b.after.as_argument();
     l->arguments.lines = layout.lines();
-    const std::int64_t threads = layout.most_lines() * (l->arguments.lines.by_warp ? warp_size : 1);
-    const std::int64_t blocks = (threads + block_threads - 1) / block_threads;
-    l->blocks = static_cast<int>(std::clamp<std::int64_t>(blocks, 1, b.resident_blocks(kernel, block_threads)));
+    l->blocks = blocks_for(b, layout.most_lines() * (l->arguments.lines.by_warp ? warp_size : 1), kernel);
     b.list.push_back(std::move(l));
 }
 

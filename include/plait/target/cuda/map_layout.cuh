@@ -143,52 +143,30 @@ class map_layout {
             const std::int64_t count = args_.elements_of(n);
             one_shot_ = !is_two_shot(args_, n);
             const slice_range part = one_shot_ ? slice_range{0, count} : slice_of(count, args_.rank(), args_.ranks());
-            space_.dims = 1;
-            space_.inner = 0;
-            space_.begin[0] = part.begin;
-            space_.count[0] = part.count;
-            space_.flat = true;
+            space_ = host::line_of(part);
             most_elements_ = one_shot_ ? count : slice_of(count, 0, args_.ranks()).count;
-            if (n.dims == 1 && is_named(n.shape[0]) && !is_per_tensor(n.shape[0])) { find_tensors(n.shape[0]); }
+            space_.tensors = host::tensors_of(args_, pass_, n);
             return;
         }
         const node& n = b_.node_at(pass_.space);
         parts_ = facts_.has_sums && pass_.slice_dim < 0 && n.dims > 0 ? args_.ranks() : 1;
         space_ = host::space_of(args_, n, pass_.slice_dim, args_.rank(), b_.within);
-        most_elements_ = count_of(host::space_of(args_, n, pass_.slice_dim, 0, {}));
-        if (n.dims == 1 && is_named(n.shape[0]) && !is_per_tensor(n.shape[0])) { find_tensors(n.shape[0]); }
+        const host::space largest = host::space_of(args_, n, pass_.slice_dim, 0, {});
+        most_elements_ = host::elements_in(largest.dims, largest.count);
+        space_.tensors = host::tensors_of(args_, pass_, n);
     }
-    static std::int64_t count_of(const host::space& s)
-    {
-        std::int64_t count = 1;
-        for (int d = 0; d < s.dims; ++d) { count *= s.count[d]; }
-        return count;
-    }
-    /// Whether the pass must go tensor by tensor: something is scattered, or there is one value per tensor.
-    void find_tensors(packed_extent e)
-    {
-        const auto look = [&](int slot) {
-            if (slot < 0) { return; }
-            const node& v = b_.slot_node(slot);
-            const bool per = v.dims == 1 && is_per_tensor(v.shape[0]);
-            if (per || args_.buffer(slot).pieces.data() != nullptr) { space_.tensors = e; }
-        };
-        for (const pass_operand& o : pass_.operands) { look(o.slot); }
-        for (const pass_result& r : pass_.results) { look(r.slot); }
-    }
-
     void open_channels()
     {
         for (const pass_operand& o : pass_.operands) {
             host::channel c;
-            if (o.slot >= 0) { c = open_slot(o.slot); }
+            if (o.slot >= 0) { c = host::channel_of(args_, o.slot, space_); }
             else if (o.from == source::mask) { c.view = host::stream_of(args_, b_.node_at(o.node), space_, false); }
             channels_.push_back(c);
         }
         for (const pass_result& r : pass_.results) {
-            channels_.push_back(r.reduces ? host::channel{} : open_slot(r.slot));
+            channels_.push_back(r.reduces ? host::channel{} : host::channel_of(args_, r.slot, space_));
         }
-        walk_.count = count_of(space_);
+        walk_.count = host::elements_in(space_.dims, space_.count);
         if (facts_.is_strided) {
             if (!facts_.along_axis) { host::collapse(space_, channels_); }
             walk_.dims = space_.dims;
@@ -203,22 +181,6 @@ class map_layout {
             walk_.by_row = divider::of(static_cast<std::uint32_t>(std::clamp<std::int64_t>(walk_.row, 1, 0x7fff'ffff)));
         }
     }
-    host::channel open_slot(int slot) const
-    {
-        host::channel c;
-        const node& n = b_.slot_node(slot);
-        c.slot = slot;
-        c.size = static_cast<std::int64_t>(size_of(n.type));
-        if (space_.flat) {
-            c.view.stride[0] = 1;
-            c.view.offset = space_.begin[0];
-        } else {
-            c.view = host::stream_of(args_, n, space_, n.layout == layout_kind::sliced);
-        }
-        c.view.in_pieces = args_.buffer(slot).pieces.data() != nullptr;
-        return c;
-    }
-
     /// Cuts the space into tiles.
     void cut()
     {
@@ -335,14 +297,10 @@ class map_layout {
     }
     void clear_own(int slot)
     {
-        const node& n = b_.slot_node(slot);
-        const bound_buffer& b = args_.buffer(slot);
-        const std::size_t size = size_of(n.type);
-        const auto clear = [&](void* data, std::int64_t count) {
+        const std::size_t size = size_of(b_.slot_node(slot).type);
+        args_.for_each_block(slot, [&](void* data, std::int64_t count) {
             if (count > 0) { b_.list.push_back(std::make_unique<clearing>(data, static_cast<std::size_t>(count) * size)); }
-        };
-        for (const piece& p : b.pieces) { clear(p.data, p.count); }
-        if (b.pieces.data() == nullptr) { clear(b.data, args_.stored_elements_of(n)); }
+        });
     }
 
     /// Whether groups of elements may be loaded at once wherever this rank's addresses are aligned: other ranks' must be

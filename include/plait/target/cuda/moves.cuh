@@ -3,37 +3,24 @@
 
 #include <plait/target/cuda/launch.cuh>
 #include <plait/target/cuda/packet.cuh>
-#include <plait/target/host/strided.hpp>
+#include <plait/target/host/contraction_boxes.hpp>
 
 #include <memory>
 #include <span>
 
 namespace plait::cuda {
 
-/// A box of elements at some strides.
-struct box_view {
-    std::byte* data = nullptr;
-    std::int64_t stride[max_dims]{};
-};
-inline box_view view_of(const host::strided& s)
-{
-    box_view v;
-    v.data = s.data;
-    std::copy_n(s.stride, max_dims, v.stride);
-    return v;
-}
-
 namespace detail {
 
-inline int blocks_for(std::int64_t threads, int most)
+/// The index of element i of a box of these extents along each of its dimensions.
+__device__ inline coordinates place_in_box(std::int64_t i, int dims, const std::int64_t* count)
 {
-    return static_cast<int>(std::clamp<std::int64_t>((threads + block_threads - 1) / block_threads, 1, most));
-}
-inline std::int64_t elements_in(const std::int64_t* count, int dims)
-{
-    std::int64_t n = 1;
-    for (int d = 0; d < dims; ++d) { n *= count[d]; }
-    return n;
+    coordinates c;
+    for (int d = dims - 1; d >= 0; --d) {
+        c.at[d] = i % count[d];
+        i /= count[d];
+    }
+    return c;
 }
 
 }  // namespace detail
@@ -49,7 +36,7 @@ struct exchange_arguments {
     int new_dim = 0;
     std::int64_t old_step = 1;   // of the slices
     std::int64_t new_begin = 0;  // of this rank's slice
-    std::int64_t new_count = 0;
+    std::int64_t count[max_dims]{};  // of what this rank gets
 };
 
 template <int Bytes>
@@ -58,13 +45,7 @@ __global__ void __launch_bounds__(block_threads) exchange_kernel(const __grid_co
     using word = typename detail::word<Bytes>::type;
     const std::int64_t threads = std::int64_t{gridDim.x} * block_threads;
     for (std::int64_t i = std::int64_t{blockIdx.x} * block_threads + threadIdx.x; i < a.elements; i += threads) {
-        std::int64_t at[max_dims];
-        std::int64_t rest = i;
-        for (int d = a.dims - 1; d >= 0; --d) {
-            const std::int64_t count = d == a.new_dim ? a.new_count : a.extent[d];
-            at[d] = rest % count;
-            rest /= count;
-        }
+        auto [at] = detail::place_in_box(i, a.dims, a.count);
         at[a.new_dim] += a.new_begin;
         const std::int64_t peer = at[a.old_dim] / a.old_step;
         const std::int64_t begin = peer * a.old_step;
@@ -88,21 +69,20 @@ void build_exchange(pass_build& b)
     auto l = std::make_unique<kernel_launch<exchange_arguments>>(b.stage, kernel);
     exchange_arguments& a = l->arguments;
     a.dims = in.dims;
-    for (int d = 0; d < in.dims; ++d) { a.extent[d] = b.args.extent_of(in.shape[d]); }
+    for (int d = 0; d < in.dims; ++d) { a.extent[d] = a.count[d] = b.args.extent_of(in.shape[d]); }
     a.old_dim = in.slice_dim;
     a.new_dim = out.slice_dim;
     a.old_step = std::max<std::int64_t>(1, slice_of(a.extent[a.old_dim], 0, b.args.ranks()).count);
     const slice_range mine = slice_of(a.extent[a.new_dim], b.args.rank(), b.args.ranks());
     a.new_begin = mine.begin;
-    a.new_count = mine.count;
-    a.elements = 1;
-    for (int d = 0; d < a.dims; ++d) { a.elements *= d == a.new_dim ? mine.count : a.extent[d]; }
+    a.count[a.new_dim] = mine.count;
+    a.elements = host::elements_in(a.dims, a.count);
     a.to = b.args.buffer(to).data;
     std::vector<std::byte*> all;
     for (int r = 0; r < b.args.ranks(); ++r) { all.push_back(b.args.buffer(o.slot, r).data); }
     a.from = reinterpret_cast<std::byte* const*>(b.memory.table(std::span<std::byte* const>(all)));
     if (a.elements == 0) { return; }
-    l->blocks = detail::blocks_for(a.elements, b.resident_blocks(kernel, block_threads));
+    l->blocks = blocks_for(b, a.elements, kernel);
     b.list.push_back(std::move(l));
 }
 template <class Kernels = void>  // compiled where it is used
@@ -118,9 +98,9 @@ void build_all_to_all(pass_build& b)
 
 /// Rows of a table. Rows of which another rank has the slice are zeros here.
 struct embedding_arguments {
-    box_view table;
-    box_view indices;
-    box_view to;
+    host::strided table;
+    host::strided indices;
+    host::strided to;
     std::byte* const* pieces = nullptr;   // of indices in separate buffers
     const std::int64_t* ends = nullptr;   // where these end, in the dimension
     std::int64_t first_index = 0;         // in the dimension
@@ -140,13 +120,10 @@ __global__ void __launch_bounds__(block_threads) embedding_kernel(const __grid_c
     using word = typename detail::word<Bytes>::type;
     const std::int64_t threads = std::int64_t{gridDim.x} * block_threads;
     for (std::int64_t i = std::int64_t{blockIdx.x} * block_threads + threadIdx.x; i < a.elements; i += threads) {
-        std::int64_t at[max_dims];
-        std::int64_t rest = i;
+        const auto [at] = detail::place_in_box(i, a.dims, a.count);
         std::int64_t which = 0;
         std::int64_t to = 0;
-        for (int d = a.dims - 1; d >= 0; --d) {
-            at[d] = rest % a.count[d];
-            rest /= a.count[d];
+        for (int d = 0; d < a.dims; ++d) {
             to += at[d] * a.to.stride[d];
             if (d < a.dims - 1) { which += at[d] * a.indices.stride[d]; }
         }
@@ -180,24 +157,16 @@ void build_embedding_of(pass_build& b)
     const node& n = b.node_at(b.pass.space);
     const node& table = b.node_at(b.pass.operands[0].node);
     const node& indices = b.node_at(b.pass.operands[1].node);
-    const host::box out = host::box_of(b.args, n, b.within);
-    const int column = n.dims - 1;
-    host::box rows = host::box_of(b.args, table);
-    rows.begin[1] = out.begin[column];
-    rows.count[1] = out.count[column];
-    host::box which = host::box_of(b.args, indices);
-    for (int d = 0; d < indices.dims; ++d) {
-        which.begin[d] = out.begin[d];
-        which.count[d] = out.count[d];
-    }
+    const host::embedding_boxes boxes(b.args, n, table, indices, b.within);
+    const auto& [out, rows, which] = boxes;
     const auto* kernel = reinterpret_cast<const void*>(&embedding_kernel<Bytes>);
     for (const pass_result& r : b.pass.results) {
         auto l = std::make_unique<kernel_launch<embedding_arguments>>(b.stage, kernel);
         embedding_arguments& a = l->arguments;
-        a.table = view_of(host::in_slot(b.args, table, b.pass.operands[0].slot, rows));
+        a.table = host::in_slot(b.args, table, b.pass.operands[0].slot, rows);
         const std::span<const piece> pieces = b.args.buffer(b.pass.operands[1].slot).pieces;
         if (pieces.empty()) {
-            a.indices = view_of(host::in_slot(b.args, indices, b.pass.operands[1].slot, which));
+            a.indices = host::in_slot(b.args, indices, b.pass.operands[1].slot, which);
         } else {
             std::vector<std::byte*> data;
             std::vector<std::int64_t> ends;
@@ -209,8 +178,8 @@ void build_embedding_of(pass_build& b)
             a.ends = b.memory.table(std::span<const std::int64_t>(ends));
             a.first_index = which.begin[0];
         }
-        a.to = view_of(host::in_slot(b.args, n, r.slot, out));
-        a.elements = detail::elements_in(out.count, n.dims);
+        a.to = host::in_slot(b.args, n, r.slot, out);
+        a.elements = host::elements_in(n.dims, out.count);
         std::copy_n(out.count, max_dims, a.count);
         a.dims = n.dims;
         a.index_bytes = static_cast<int>(size_of(indices.type));
@@ -219,7 +188,7 @@ void build_embedding_of(pass_build& b)
         a.vocabulary = b.args.extent_of(table.shape[0]);
         a.reports = b.reports;
         if (a.elements == 0) { continue; }
-        l->blocks = detail::blocks_for(a.elements, b.resident_blocks(kernel, block_threads));
+        l->blocks = blocks_for(b, a.elements, kernel);
         b.list.push_back(std::move(l));
     }
 }

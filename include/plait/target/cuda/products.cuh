@@ -101,30 +101,27 @@ inline bool loads_vectors(const matrix_operand& m, std::int64_t step, std::int64
     for (std::int64_t b : m.batch) { aligned = aligned && b * size % 16 == 0; }
     return aligned;
 }
-template <dtype D, dtype C, bool ColumnsOfA, bool ColumnsOfB>
-void add_mma_product(pass_build& b, product_arguments p)
+/// Puts a product at the end of the build's list: a block for each tile of the result, of rows x columns elements.
+inline void add_product(pass_build& b, const product_arguments& p, void (*kernel)(product_arguments), int rows, int columns)
 {
-    if (p.m == 0 || p.n == 0 || p.batches == 0) { return; }
-    p.a_vectors = ColumnsOfA ? loads_vectors(p.a, p.a.row, p.a.column, 2) : loads_vectors(p.a, p.a.column, p.a.row, 2);
-    p.b_vectors = ColumnsOfB ? loads_vectors(p.b, p.b.row, p.b.column, 2) : loads_vectors(p.b, p.b.column, p.b.row, 2);
-    const auto* kernel = reinterpret_cast<const void*>(&mma_kernel<D, C, ColumnsOfA, ColumnsOfB>);
-    auto l = std::make_unique<kernel_launch<product_arguments>>(b.stage, kernel);
+    const std::int64_t tiles = (p.m + rows - 1) / rows * ((p.n + columns - 1) / columns) * p.batches;
+    if (tiles == 0) { return; }
+    auto l = std::make_unique<kernel_launch<product_arguments>>(b.stage, reinterpret_cast<const void*>(kernel));
     l->arguments = p;
-    const std::int64_t tiles = (p.m + mma_rows - 1) / mma_rows * ((p.n + mma_columns - 1) / mma_columns) * p.batches;
     l->blocks = static_cast<int>(std::min<std::int64_t>(tiles, 0x7fff'ffff));
     b.list.push_back(std::move(l));
 }
-
-template <dtype A, dtype B, dtype C, bool Windows>
-void add_product(pass_build& b, const product_arguments& p)
+template <dtype D, dtype C, bool ColumnsOfA, bool ColumnsOfB>
+void add_mma_product(pass_build& b, product_arguments p)
 {
-    if (p.m == 0 || p.n == 0 || p.batches == 0) { return; }
-    const auto* kernel = reinterpret_cast<const void*>(&product_kernel<A, B, C, Windows>);
-    auto l = std::make_unique<kernel_launch<product_arguments>>(b.stage, kernel);
-    l->arguments = p;
-    const std::int64_t tiles = (p.m + product_tile - 1) / product_tile * ((p.n + product_tile - 1) / product_tile) * p.batches;
-    l->blocks = static_cast<int>(std::min<std::int64_t>(tiles, 0x7fff'ffff));
-    b.list.push_back(std::move(l));
+    p.a_vectors = ColumnsOfA ? loads_vectors(p.a, p.a.row, p.a.column, 2) : loads_vectors(p.a, p.a.column, p.a.row, 2);
+    p.b_vectors = ColumnsOfB ? loads_vectors(p.b, p.b.row, p.b.column, 2) : loads_vectors(p.b, p.b.column, p.b.row, 2);
+    add_product(b, p, &mma_kernel<D, C, ColumnsOfA, ColumnsOfB>, mma_rows, mma_columns);
+}
+template <dtype A, dtype B, dtype C, bool Windows>
+void add_tiled_product(pass_build& b, const product_arguments& p)
+{
+    add_product(b, p, &product_kernel<A, B, C, Windows>, product_tile, product_tile);
 }
 
 /// c[..., M, N] = a[..., M, K] b[..., K, N], as on the host; f16 and bf16 on tensor cores.
@@ -134,25 +131,10 @@ void build_matmul(pass_build& build)
     const node& n = build.node_at(build.pass.space);
     const node& a = build.node_at(build.pass.operands[0].node);
     const node& b = build.node_at(build.pass.operands[1].node);
-    const int a_row = a.dims - (n.attrs.a != 0 ? 1 : 2);
-    const int a_inner = a.dims - (n.attrs.a != 0 ? 2 : 1);
-    const int b_inner = b.dims - (n.attrs.b != 0 ? 1 : 2);
-    const int b_column = b.dims - (n.attrs.b != 0 ? 2 : 1);
     const int row = n.dims - 2;
     const int column = n.dims - 1;
-    const host::box out = host::box_of(build.args, n, build.within);
-    const auto box_for = [&](const node& operand, int own, int result, int inner) {
-        host::box part = host::box_of(build.args, operand);
-        for (int d = 0; d < operand.dims; ++d) {
-            const int from = d == own ? result : d + n.dims - operand.dims;
-            if (d == inner || operand.shape[d] == 1) { continue; }
-            part.begin[d] = out.begin[from];
-            part.count[d] = out.count[from];
-        }
-        return part;
-    };
-    const host::box left = box_for(a, a_row, row, a_inner);
-    const host::box right = box_for(b, b_column, column, b_inner);
+    const host::matmul_boxes boxes(build.args, n, a, b, build.within);
+    const auto& [a_row, a_inner, b_inner, b_column, out, left, right] = boxes;
     const host::strided at_a = host::in_slot(build.args, a, build.pass.operands[0].slot, left);
     const host::strided at_b = host::in_slot(build.args, b, build.pass.operands[1].slot, right);
     for (const pass_result& r : build.pass.results) {
@@ -187,7 +169,7 @@ void build_matmul(pass_build& build)
             if (add_blas_product(build, C, p)) { continue; }
         }
         if constexpr (A == B && (A == dtype::f16 || A == dtype::bf16)) { add_mma_product<A, C, TransposedA, TransposedB>(build, p); }
-        else { add_product<A, B, C, false>(build, p); }
+        else { add_tiled_product<A, B, C, false>(build, p); }
     }
 }
 
@@ -198,13 +180,8 @@ void build_conv2d(pass_build& build)
     const node& n = build.node_at(build.pass.space);
     const node& x = build.node_at(build.pass.operands[0].node);
     const node& w = build.node_at(build.pass.operands[1].node);
-    const host::box out = host::box_of(build.args, n, build.within);
-    host::box images = host::box_of(build.args, x);
-    images.begin[0] = out.begin[0];
-    images.count[0] = out.count[0];
-    host::box filters = host::box_of(build.args, w);
-    filters.begin[0] = out.begin[1];
-    filters.count[0] = out.count[1];
+    const host::conv2d_boxes boxes(build.args, n, x, w, build.within);
+    const auto& [out, images, filters] = boxes;
     const host::strided from = host::in_slot(build.args, x, build.pass.operands[0].slot, images);
     const host::strided with = host::in_slot(build.args, w, build.pass.operands[1].slot, filters);
     for (const pass_result& r : build.pass.results) {
@@ -221,7 +198,7 @@ void build_conv2d(pass_build& build)
         p.batch_dims = 1;
         p.window = {static_cast<int>(x.shape[2]), static_cast<int>(x.shape[3]), static_cast<int>(w.shape[2]),
                     static_cast<int>(w.shape[3]), static_cast<int>(n.shape[3]), n.attrs.a, n.attrs.b};
-        add_product<W, X, Y, true>(build, p);
+        add_tiled_product<W, X, Y, true>(build, p);
     }
 }
 

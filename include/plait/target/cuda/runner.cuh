@@ -1,8 +1,10 @@
 // The CUDA target: the passes of a plan as kernels on the stream of a communicator.
 #pragma once
 
+#include <plait/fabric/addresses.hpp>
 #include <plait/run/executable.hpp>
 #include <plait/target/cuda/pipeline.cuh>
+#include <plait/target/cuda/stream.cuh>
 #include <plait/target/cuda/target.cuh>
 
 #include <algorithm>
@@ -63,7 +65,7 @@ class runner {
             memory_.restart();
             tape_.clear();
             build();
-        } while (memory_.make_room(comm_.stream()));
+        } while (memory_.make_room());
         memory_.prepare(comm_.stream());
         // Allocating may wait for the device, on which the kernels of a rank that goes on would wait for this one.
         comm_.barrier(joined({image_.name, ": prepared"}).c_str());
@@ -192,44 +194,19 @@ class runner {
     /// Once, on all ranks.
     void prepare_signals()
     {
-        beside_.emplace();
+        beside_.emplace(true);
         const std::size_t bytes = signal_words() * sizeof(std::uint32_t);
         signals_ = static_cast<std::uint32_t*>(comm_.allocate(bytes));
         check(cudaMemsetAsync(signals_, 0, bytes, comm_.stream()), "CUDA: clearing signals");
         check(cudaStreamSynchronize(comm_.stream()), "CUDA: clearing signals");
-        const buffer_handle mine = comm_.handle_of(signals_, bytes);
-        std::vector<std::uint32_t*> all;
-        const std::string where = joined({image_.name, ": signals"});
-        for (const void* theirs : comm_.exchange(&mine, sizeof mine, where.c_str())) {
-            const int r = static_cast<int>(all.size());
-            all.push_back(static_cast<std::uint32_t*>(comm_.resolve(r, *static_cast<const buffer_handle*>(theirs))));
-        }
+        const auto all = plait::detail::addresses_on_all_ranks(comm_, signals_, signal_words(), joined({image_.name, ": signals"}).c_str());
         areas_.emplace(comm_.scratch());
-        areas_->reserve(all.size() * sizeof(void*), comm_.stream());
+        areas_->reserve(all.size() * sizeof(void*));
         check(cudaMemcpyAsync(areas_->data(), all.data(), all.size() * sizeof(void*), cudaMemcpyHostToDevice, comm_.stream()), "CUDA: copying addresses");
         const std::size_t n = code_.size();
         const auto words = n * static_cast<std::size_t>(args_.world_size());
         signal_area_ = {reinterpret_cast<std::uint32_t* const*>(areas_->data()), signals_, signals_ + words, signals_ + words + n};
     }
-
-    /// A second stream, whose kernels come before others.
-    class side_stream {
-      public:
-        side_stream()
-        {
-            int least = 0;
-            int greatest = 0;
-            check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "CUDA: priorities");
-            check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest), "CUDA: a stream");
-        }
-        side_stream(const side_stream&) = delete;
-        side_stream& operator=(const side_stream&) = delete;
-        ~side_stream() { static_cast<void>(cudaStreamDestroy(stream_)); }
-        [[nodiscard]] cudaStream_t get() const { return stream_; }
-
-      private:
-        cudaStream_t stream_ = nullptr;
-    };
 
     Communicator& comm_;
     arguments& args_;
@@ -239,7 +216,7 @@ class runner {
     int chunks_ = 0;
     launch_memory memory_;
     launch_tape tape_;
-    std::optional<side_stream> beside_;
+    std::optional<owned_stream> beside_;  // its kernels come before others
     std::optional<device_block> areas_;
     std::uint32_t* signals_ = nullptr;
     signal_area signal_area_;

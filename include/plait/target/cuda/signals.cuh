@@ -45,15 +45,6 @@ __global__ void await_kernel(const await_arguments a)
     if (threadIdx.x == 0) { *a.count = count; }
 }
 
-template <class Arguments>
-std::unique_ptr<launch> make_signal(const std::string& stage, void (*kernel)(Arguments), const Arguments& a)
-{
-    auto l = std::make_unique<kernel_launch<Arguments>>(stage, reinterpret_cast<const void*>(kernel));
-    l->arguments = a;
-    l->threads = std::min(1024, (a.ranks + warp_size - 1) / warp_size * warp_size);
-    return l;
-}
-
 /// An order between two streams, which a captured graph keeps.
 class stream_event {
   public:

@@ -4,6 +4,7 @@
 #include <plait/core/dtype.hpp>
 #include <plait/graph/node.hpp>
 #include <plait/target/host/box.hpp>
+#include <plait/target/host/contraction_boxes.hpp>
 #include <plait/target/host/pass_context.hpp>
 
 #include <algorithm>
@@ -47,13 +48,8 @@ void run_conv2d(const pass_context& c)
     const std::int64_t out_width = n.shape[3];
     const std::int64_t depth = channels * window_height * window_width;
 
-    const box out = box_of(c.args, n, c.within);
-    box images = box_of(c.args, x);
-    images.begin[0] = out.begin[0];
-    images.count[0] = out.count[0];
-    box filters = box_of(c.args, w);
-    filters.begin[0] = out.begin[1];
-    filters.count[0] = out.count[1];
+    const conv2d_boxes boxes(c.args, n, x, w, c.within);
+    const auto& [out, images, filters] = boxes;
     const strided from = in_slot(c.args, x, c.operand(0).slot, images);
     const strided with = in_slot(c.args, w, c.operand(1).slot, filters);
     const strided to = in_slot(c.args, n, c.result(0).slot, out);

@@ -5,6 +5,7 @@
 #include <plait/core/error.hpp>
 #include <plait/graph/node.hpp>
 #include <plait/target/host/box.hpp>
+#include <plait/target/host/contraction_boxes.hpp>
 #include <plait/target/host/pass_context.hpp>
 
 #include <cstddef>
@@ -34,16 +35,9 @@ inline void run_embedding(const pass_context& c)
     const node& n = c.node_at(c.pass.space);
     const node& table = c.node_at(c.operand(0).node);
     const node& indices = c.node_at(c.operand(1).node);
-    const box out = box_of(c.args, n, c.within);
     const int column = n.dims - 1;
-    box rows = box_of(c.args, table);  // the rows that this rank holds
-    rows.begin[1] = out.begin[column];
-    rows.count[1] = out.count[column];
-    box which = box_of(c.args, indices);
-    for (int d = 0; d < indices.dims; ++d) {
-        which.begin[d] = out.begin[d];
-        which.count[d] = out.count[d];
-    }
+    const embedding_boxes boxes(c.args, n, table, indices, c.within);
+    const auto& [out, rows, which] = boxes;
     const strided from = in_slot(c.args, table, c.operand(0).slot, rows);
     const strided to = in_slot(c.args, n, c.result(0).slot, out);
     const std::int64_t vocabulary = c.args.extent_of(table.shape[0]);

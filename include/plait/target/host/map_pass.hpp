@@ -65,13 +65,7 @@ class map_pass {
         const std::int64_t count = c_.args.elements_of(n);
         two_shot_ = is_two_shot(c_.args, n);
         const slice_range part = two_shot_ ? slice_of(count, c_.args.rank(), c_.args.ranks()) : slice_range{0, count};
-        space s;
-        s.dims = 1;
-        s.inner = 0;
-        s.begin[0] = part.begin;
-        s.count[0] = part.count;
-        s.flat = true;
-        walk(s);
+        walk(line_of(part));
         finish_streaming();
     }
 
@@ -88,35 +82,16 @@ class map_pass {
     {
         for (int r = 0; r < c_.n_results(); ++r) {
             if (!for_another_root(r)) { continue; }
-            const node& n = c_.slot_node(result(r).slot);
-            const bound_buffer& b = c_.args.buffer(result(r).slot);
-            const std::size_t size = size_of(n.type);
-            const auto zero = [size](void* data, std::int64_t count) {
+            const std::size_t size = size_of(c_.slot_node(result(r).slot).type);
+            c_.args.for_each_block(result(r).slot, [size](void* data, std::int64_t count) {
                 if (count > 0) { std::memset(data, 0, static_cast<std::size_t>(count) * size); }
-            };
-            for (const piece& p : b.pieces) { zero(p.data, p.count); }
-            if (b.pieces.empty()) { zero(b.data, c_.args.stored_elements_of(n)); }
+            });
         }
-    }
-
-    /// Whether the pass must go tensor by tensor: something is scattered, or there is one value per tensor.
-    void find_tensors(space& s) const
-    {
-        const node& n = c_.node_at(c_.pass.space);
-        if (n.dims != 1 || !is_named(n.shape[0]) || is_per_tensor(n.shape[0])) { return; }
-        const auto look = [&](int slot) {
-            if (slot < 0) { return; }
-            const node& v = c_.slot_node(slot);
-            const bool per = v.dims == 1 && is_per_tensor(v.shape[0]);
-            if (per || !c_.args.buffer(slot).pieces.empty()) { s.tensors = n.shape[0]; }
-        };
-        for (int i = 0; i < c_.n_operands(); ++i) { look(c_.operand(i).slot); }
-        for (int r = 0; r < c_.n_results(); ++r) { look(result(r).slot); }
     }
 
     void walk(space s)
     {
-        if (s.dims == 1) { find_tensors(s); }
+        if (s.dims == 1) { s.tensors = tensors_of(c_.args, c_.pass, c_.node_at(c_.pass.space)); }
         c_.scratch.restart();
         c_.open_channels(s);
         inputs_.open();

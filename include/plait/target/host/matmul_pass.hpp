@@ -4,6 +4,7 @@
 #include <plait/core/dtype.hpp>
 #include <plait/graph/node.hpp>
 #include <plait/target/host/box.hpp>
+#include <plait/target/host/contraction_boxes.hpp>
 #include <plait/target/host/pass_context.hpp>
 
 #include <cstddef>
@@ -19,26 +20,10 @@ void run_matmul(const pass_context& c)
     const node& n = c.node_at(c.pass.space);
     const node& a = c.node_at(c.operand(0).node);
     const node& b = c.node_at(c.operand(1).node);
-    const int a_row = a.dims - (n.attrs.a != 0 ? 1 : 2);
-    const int a_inner = a.dims - (n.attrs.a != 0 ? 2 : 1);
-    const int b_inner = b.dims - (n.attrs.b != 0 ? 1 : 2);
-    const int b_column = b.dims - (n.attrs.b != 0 ? 2 : 1);
     const int row = n.dims - 2;
     const int column = n.dims - 1;
-
-    box out = box_of(c.args, n, c.within);
-    const auto box_for = [&](const node& operand, int own, int result, int inner) {
-        box part = box_of(c.args, operand);  // the inner dimension: all, or this rank's slice
-        for (int d = 0; d < operand.dims; ++d) {
-            const int from = d == own ? result : d + n.dims - operand.dims;
-            if (d == inner || operand.shape[d] == 1) { continue; }
-            part.begin[d] = out.begin[from];
-            part.count[d] = out.count[from];
-        }
-        return part;
-    };
-    const box left = box_for(a, a_row, row, a_inner);
-    const box right = box_for(b, b_column, column, b_inner);
+    const matmul_boxes boxes(c.args, n, a, b, c.within);
+    const auto& [a_row, a_inner, b_inner, b_column, out, left, right] = boxes;
     const std::int64_t k = left.count[a_inner];
     for (int d = 0; d < n.dims; ++d) {
         if (out.count[d] == 0) { return; }

@@ -127,7 +127,7 @@ struct pass_context {
             channel& c = scratch.channels[i];
             c = channel{};
             if (o.slot >= 0) {
-                open_slot(c, o.slot, s);
+                c = channel_of(args, o.slot, s);
             } else if (o.from == source::mask) {
                 c.view = stream_of(args, node_at(o.node), s, false);
             }
@@ -135,27 +135,12 @@ struct pass_context {
         for (int r = 0; r < n_results(); ++r) {
             channel& c = scratch.channels[n_operands() + r];
             c = channel{};
-            if (!result(r).reduces) { open_slot(c, result(r).slot, s); }
+            if (!result(r).reduces) { c = channel_of(args, result(r).slot, s); }
         }
     }
     [[nodiscard]] std::span<channel> channels() const
     {
         return std::span(scratch.channels).first(static_cast<std::size_t>(n_operands() + n_results()));
-    }
-
-  private:
-    void open_slot(channel& c, int slot, const space& s) const
-    {
-        const node& n = slot_node(slot);
-        c.slot = slot;
-        c.size = static_cast<std::int64_t>(size_of(n.type));
-        if (s.flat) {
-            c.view.stride[0] = 1;
-            c.view.offset = s.begin[0];
-        } else {
-            c.view = stream_of(args, n, s, n.layout == layout_kind::sliced);
-        }
-        c.view.in_pieces = !args.buffer(slot).pieces.empty();
     }
 };
 

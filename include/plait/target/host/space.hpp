@@ -92,12 +92,63 @@ inline stream stream_of(const arguments& args, const node& n, const space& s, bo
     return v;
 }
 
+/// An operand or result in memory along the space.
+inline channel channel_of(const arguments& args, int slot, const space& s)
+{
+    channel c;
+    const node& n = args.image().slot_node(slot);
+    c.slot = slot;
+    c.size = static_cast<std::int64_t>(size_of(n.type));
+    if (s.flat) {
+        c.view.stride[0] = 1;
+        c.view.offset = s.begin[0];
+    } else {
+        c.view = stream_of(args, n, s, n.layout == layout_kind::sliced);
+    }
+    c.view.in_pieces = !args.buffer(slot).pieces.empty();
+    return c;
+}
+
+/// The dimension of node n whose tensors a pass must go through one by one, as something is scattered or there is one value
+/// per tensor; or 0.
+inline packed_extent tensors_of(const arguments& args, const pass_view& pass, const node& n)
+{
+    if (n.dims != 1 || !is_named(n.shape[0]) || is_per_tensor(n.shape[0])) { return 0; }
+    const auto needs_them = [&](int slot) {
+        if (slot < 0) { return false; }
+        const node& v = args.image().slot_node(slot);
+        return (v.dims == 1 && is_per_tensor(v.shape[0])) || !args.buffer(slot).pieces.empty();
+    };
+    const bool any = std::ranges::any_of(pass.operands, [&](const pass_operand& o) { return needs_them(o.slot); }) ||
+                     std::ranges::any_of(pass.results, [&](const pass_result& r) { return needs_them(r.slot); });
+    return any ? n.shape[0] : 0;
+}
+
+/// Elements [part.begin, ...) in memory order.
+inline space line_of(const slice_range& part)
+{
+    space s;
+    s.dims = 1;
+    s.inner = 0;
+    s.begin[0] = part.begin;
+    s.count[0] = part.count;
+    s.flat = true;
+    return s;
+}
+
+/// Of a box of `dims` dimensions.
+inline std::int64_t elements_in(int dims, const std::int64_t* count)
+{
+    std::int64_t total = 1;
+    for (int d = 0; d < dims; ++d) { total *= count[d]; }
+    return total;
+}
+
 /// Calls use(at) for every index of a box of `dims` dimensions, the last one fastest.
 template <class Use>
 void for_each_index(int dims, const std::int64_t* count, Use&& use)
 {
-    std::int64_t total = 1;
-    for (int d = 0; d < dims; ++d) { total *= count[d]; }
+    const std::int64_t total = elements_in(dims, count);
     std::int64_t at[max_dims]{};
     for (std::int64_t i = 0; i < total; ++i) {
         use(std::as_const(at));
