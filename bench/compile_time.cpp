@@ -12,7 +12,10 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -45,25 +48,15 @@ struct cost {
     double megabytes = 0;  // the largest resident size
 };
 
-/// Compiles a source with g++ -O2 as a user would, or for syntax alone.
-cost compile(const fs::path& source, int depth, bool syntax_only = false)
+/// What a command costs, with all that it starts; `quiet`: its errors are not shown.
+cost cost_of(std::vector<std::string> words, bool quiet)
 {
-    std::vector<std::string> words{PLAIT_COMPILER,
-                                   "-std=c++20",
-                                   "-O2",
-                                   "-fno-math-errno",
-                                   "-ftemplate-depth=" + std::to_string(depth),
-                                   "-I",
-                                   PLAIT_INCLUDE,
-                                   syntax_only ? "-fsyntax-only" : "-c",
-                                   source.string()};
-    if (!syntax_only) { words.insert(words.end(), {"-o", "/dev/null"}); }
     std::vector<char*> arguments;
     for (std::string& w : words) { arguments.push_back(w.data()); }
     arguments.push_back(nullptr);
     const pid_t child = ::fork();
     if (child == 0) {
-        if (syntax_only && std::freopen("/dev/null", "w", stderr) == nullptr) { ::_exit(126); }
+        if (quiet && std::freopen("/dev/null", "w", stderr) == nullptr) { ::_exit(126); }
         ::execvp(arguments[0], arguments.data());
         ::_exit(127);
     }
@@ -77,6 +70,28 @@ cost compile(const fs::path& source, int depth, bool syntax_only = false)
     };
     return {WIFEXITED(status) && WEXITSTATUS(status) == 0, seconds(used.ru_utime) + seconds(used.ru_stime),
             static_cast<double>(used.ru_maxrss) / 1024};
+}
+
+/// Compiles a source with g++ -O2 as a user would, or for syntax alone.
+cost compile(const fs::path& source, int depth, bool syntax_only = false)
+{
+    std::vector<std::string> words{PLAIT_COMPILER,
+                                   "-std=c++20",
+                                   "-O2",
+                                   "-fno-math-errno",
+                                   "-ftemplate-depth=" + std::to_string(depth),
+                                   "-I",
+                                   PLAIT_INCLUDE,
+                                   syntax_only ? "-fsyntax-only" : "-c",
+                                   source.string()};
+    if (!syntax_only) { words.insert(words.end(), {"-o", "/dev/null"}); }
+    return cost_of(std::move(words), syntax_only);
+}
+
+/// Compiles a source with nvcc for one architecture, into an object that is not kept.
+cost compile_cuda(const fs::path& source, const fs::path& object)
+{
+    return cost_of({PLAIT_NVCC, "-std=c++20", "-arch=sm_80", "-I", PLAIT_INCLUDE, "-c", source.string(), "-o", object.string()}, false);
 }
 
 /// The least template depth that a source compiles with, found by halving.
@@ -140,18 +155,16 @@ void run(const bench::options& o)
 {
     const scratch_folder folder;
     const fs::path source = folder.path() / "program.cpp";
-    const auto report = [&](const std::string& name, const std::string& text, int ops, bool with_depth) {
-        std::ofstream(source) << text;
+    const auto measure = [&](const std::string& name, int ops, const std::function<cost()>& once, const std::function<std::string()>& more) {
         std::vector<bench::one_sample> samples;
         cost c;
         for (int i = 0; i < (o.quick ? 1 : 3); ++i) {
-            c = compile(source, 200);
+            c = once();
             if (!c.compiles) { throw std::runtime_error(name + " does not compile"); }
             samples.push_back({c.seconds, 0});
         }
         const bench::timing t = bench::summary(samples);
-        std::printf("%-34s %7.2f s %7.0f MB   depth %s\n", name.c_str(), t.seconds, c.megabytes,
-                    with_depth ? std::to_string(depth_of(source)).c_str() : "below 200");
+        std::printf("%-34s %7.2f s %7.0f MB   %s\n", name.c_str(), t.seconds, c.megabytes, more().c_str());
         std::fflush(stdout);
         bench::write(o, {.workload = "compile " + name,
                          .schedule = "",
@@ -162,6 +175,11 @@ void run(const bench::options& o)
                          .seconds = t.seconds,
                          .spread = t.spread});
         return t.seconds;
+    };
+    const auto report = [&](const std::string& name, const std::string& text, int ops, bool with_depth) {
+        std::ofstream(source) << text;
+        return measure(name, ops, [&] { return compile(source, 200); },
+                       [&] { return "depth " + (with_depth ? std::to_string(depth_of(source)) : "below 200"); });
     };
     std::printf("Processor seconds and largest size of %s -O2, medians of %d.\n\n", PLAIT_COMPILER, o.quick ? 1 : 3);
     report("plait.hpp alone", "#include <plait/plait.hpp>\n", 0, false);
@@ -176,6 +194,17 @@ void run(const bench::options& o)
     report("LAMB sliced", lamb("sliced"), 0, false);
     report("LAMB fused", lamb("fused"), 0, !o.quick);
     report("LAMB, all three", lamb("unscheduled sliced fused"), 0, false);
+    if (std::string_view(PLAIT_NVCC).empty()) {
+        std::printf("CUDA: not measured, no nvcc was found\n");
+        return;
+    }
+    const fs::path headers = folder.path() / "headers.cu";
+    std::ofstream(headers) << "#include <plait/cuda.cuh>\n";
+    const auto on_cuda = [&](const std::string& name, const fs::path& file) {
+        measure(name, 0, [&] { return compile_cuda(file, folder.path() / "object.o"); }, [] { return std::string("nvcc -arch=sm_80"); });
+    };
+    on_cuda("CUDA: plait/cuda.cuh alone", headers);
+    on_cuda("CUDA: LAMB, four schedules", PLAIT_INCLUDE "/../tests/cuda/lamb.cu");
 }
 
 }  // namespace

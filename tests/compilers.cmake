@@ -35,8 +35,7 @@ if(host STREQUAL "g++")
     endif()
 endif()
 
-find_program(PLAIT_NVCC NAMES nvcc HINTS ENV CUDA_PATH ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES bin
-             DOC "nvcc, to check that headers and kernels compile as CUDA")
+include(${PROJECT_SOURCE_DIR}/cmake/nvcc.cmake)
 if(PLAIT_NVCC)
     execute_process(COMMAND ${PLAIT_NVCC} --version OUTPUT_VARIABLE version)
     string(REGEX MATCH "release ([0-9]+\\.[0-9]+)" version "${version}")

@@ -90,7 +90,7 @@ TEST_CASE("CUDA: the example in the pages")
     pl::cuda_peers::run(2, [&](pl::cuda_communicator& comm) {  // two ranks, each a thread with a device and a stream
         using adam = pl::optim::adam<>;
         const auto part = static_cast<std::size_t>(pl::slice_of(n, comm.rank(), comm.size()).count);
-        auto grad = comm.symmetric<float>(n);  // zeroed memory of the rank's device; any device memory will do
+        auto grad = comm.symmetric<float>(n);  // zeroed memory of the rank's device; any of cudaMalloc will do
         auto param = comm.symmetric<float>(n);
         auto m = comm.symmetric<float>(part);
         auto v = comm.symmetric<float>(part);
