@@ -9,3 +9,4 @@
 #include <plait/plan/traffic.hpp>
 #include <plait/run/executable.hpp>
 #include <plait/schedule/schedule.hpp>
+#include <plait/tune/explore.hpp>

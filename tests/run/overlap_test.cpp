@@ -122,7 +122,7 @@ TEST_CASE("overlap: all ranks cut alike, or all are told")
         run(x = mine, w = weights, y = out, N = 3, M = 4);
     });
     for (const std::string& text : texts) {
-        CHECK(text == "plait: program \"chunked\" differs between ranks: rank 1: set_chunks(2), others 4; give all ranks the same");
+        CHECK(text == "plait: program \"chunked\" differs between ranks: rank 1: set to 2 chunks, others to 4 chunks; give all ranks the same");
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include <plait/fabric/device_blocks.cuh>
 #include <plait/fabric/device_buffer.cuh>
+#include <plait/fabric/device_name.cuh>
 #include <plait/fabric/kernel_meetings.cuh>
 #include <plait/fabric/threads.hpp>
 #include <plait/target/cuda/device_memory.cuh>
@@ -98,6 +99,9 @@ class cuda_communicator {
     [[nodiscard]] int size() const noexcept { return host_.size(); }
     [[nodiscard]] int device() const noexcept { return device_; }
     [[nodiscard]] cudaStream_t stream() const noexcept { return stream_; }
+    /// What measurements hold for.
+    [[nodiscard]] std::string fabric_name() const { return joined({"cuda_peers, ", sharing_, " on a device"}); }
+    [[nodiscard]] std::string device_name() const { return cuda::device_name(device_); }
     /// Ranks on the device that has most of them: their kernels must fit beside each other.
     [[nodiscard]] int ranks_on_a_device() const noexcept { return sharing_; }
 

@@ -142,6 +142,14 @@ class thread_communicator {
         }
     }
 
+    /// What measurements hold for.
+    [[nodiscard]] std::string fabric_name() const
+    {
+        const link& l = wire_.between();
+        if (!l.is_simulated()) { return "threads"; }
+        return joined({"threads, link of ", l.latency.count(), " ns and ", static_cast<std::int64_t>(std::min(l.bytes_per_second, 1e18)), " bytes/s"});
+    }
+
     /// This rank's end of the link between the ranks, which counts what programs move.
     link_end& wire() noexcept { return wire_; }
 

@@ -56,6 +56,8 @@ class link_end {
 
     /// Whether anything is delayed.
     [[nodiscard]] bool is_simulated() const { return link_.is_simulated(); }
+    /// The link.
+    [[nodiscard]] const link& between() const { return link_; }
     /// Bytes of other ranks' memory that this rank has read or written in programs.
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 

@@ -94,6 +94,13 @@ class mpi_communicator {
         if (!ready() && !group_.watch.await(ready)) { group_.watch.expire(where); }
     }
 
+    /// What measurements hold for.
+    [[nodiscard]] std::string fabric_name() const
+    {
+        int here = 0;
+        for (int r = 0; r < size(); ++r) { here += shares(r) ? 1 : 0; }
+        return joined({"mpi, ", here, " on a host"});
+    }
     /// Whether that rank is on this host.
     bool shares(int rank) const noexcept { return group_.place.seat_of(rank) >= 0; }
 

@@ -9,6 +9,7 @@
 #include <plait/fabric/communicator.hpp>
 #include <plait/fabric/device_blocks.cuh>
 #include <plait/fabric/device_buffer.cuh>
+#include <plait/fabric/device_name.cuh>
 #include <plait/fabric/kernel_meetings.cuh>
 #include <plait/fabric/nccl_meetings.cuh>
 #include <plait/fabric/nccl_place.cuh>
@@ -86,6 +87,9 @@ class nccl_communicator {
     [[nodiscard]] int size() const noexcept { return place_.size; }
     [[nodiscard]] int device() const noexcept { return place_.device; }
     [[nodiscard]] cudaStream_t stream() const noexcept { return stream_; }
+    /// What measurements hold for.
+    [[nodiscard]] std::string fabric_name() const { return joined({"nccl, ", sharing_, " on a device"}); }
+    [[nodiscard]] std::string device_name() const { return cuda::device_name(device()); }
     /// Ranks on the device that has most of them: their kernels must fit beside each other.
     [[nodiscard]] int ranks_on_a_device() const noexcept { return sharing_; }
 

@@ -3,6 +3,7 @@
 
 #include <plait/core/slice.hpp>
 #include <plait/plan/lowered.hpp>
+#include <plait/plan/parameters.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -35,7 +36,7 @@ class arguments {
           world_size_(world_size),
           ranks_(world_size / image.groups),
           rank_(world_rank % ranks_),
-          extents_(image.symbols.size()),
+          extents_(image.symbols.size(), -1),
           counts_(image.symbols.size()),
           scalars_(image.symbols.size() * 8),
           buffers_(static_cast<std::size_t>(image.n_slots() * ranks_))
@@ -110,6 +111,10 @@ class arguments {
         if (b.pieces.empty()) { use(static_cast<void*>(b.data), stored_elements_of(image_.slot_node(slot))); }
     }
 
+    /// What the schedule leaves open.
+    [[nodiscard]] const plait::parameters& parameters() const { return parameters_; }
+    void set_parameters(const plait::parameters& p) { parameters_ = p; }
+
     /// The bytes of a scalar's value.
     [[nodiscard]] const unsigned char* scalar(int symbol) const
     {
@@ -121,11 +126,13 @@ class arguments {
     [[nodiscard]] std::span<std::int64_t> extents() { return extents_; }
     [[nodiscard]] std::span<const std::int64_t> extents() const { return extents_; }
     [[nodiscard]] std::span<std::span<const std::int64_t>> counts() { return counts_; }
+    [[nodiscard]] std::span<const std::span<const std::int64_t>> counts() const { return counts_; }
 
   private:
     [[nodiscard]] std::size_t index(int slot, int rank) const { return static_cast<std::size_t>(slot * ranks_ + rank); }
 
     program_image image_;
+    plait::parameters parameters_;
     int world_rank_;
     int world_size_;
     int ranks_;

@@ -55,6 +55,7 @@ constexpr std::array<pass_view, static_cast<std::size_t>(P)> views_of(const prog
         v.chunked_until = p.chunked_until;
         v.chunk_dims = p.chunk_dims;
         v.operands = {plan.operands + p.operands.first, static_cast<std::size_t>(p.operands.count)};
+        v.steps = {plan.steps + p.steps.first, static_cast<std::size_t>(p.steps.count)};
         v.results = {plan.results + p.results.first, static_cast<std::size_t>(p.results.count)};
     }
     return views;
@@ -82,12 +83,12 @@ struct program_image {
     std::uint64_t hash = 0;  // of the graph: equal programs on all ranks have equal hashes
     int groups = 1;          // pipeline groups, numbered from 0
 
-    [[nodiscard]] std::string_view text(int symbol) const { return symbols[static_cast<std::size_t>(symbol)].view(); }
-    [[nodiscard]] const node& node_of(int i) const { return nodes[static_cast<std::size_t>(i)]; }
-    [[nodiscard]] const slot& slot_of(int s) const { return plan.slots[static_cast<std::size_t>(s)]; }
-    [[nodiscard]] int n_slots() const { return static_cast<int>(plan.slots.size()); }
+    [[nodiscard]] constexpr std::string_view text(int symbol) const { return symbols[static_cast<std::size_t>(symbol)].view(); }
+    [[nodiscard]] constexpr const node& node_of(int i) const { return nodes[static_cast<std::size_t>(i)]; }
+    [[nodiscard]] constexpr const slot& slot_of(int s) const { return plan.slots[static_cast<std::size_t>(s)]; }
+    [[nodiscard]] constexpr int n_slots() const { return static_cast<int>(plan.slots.size()); }
     /// The node whose shape, layout and dtype slot s has.
-    [[nodiscard]] const node& slot_node(int s) const { return node_of(plan.slots[static_cast<std::size_t>(s)].node); }
+    [[nodiscard]] constexpr const node& slot_node(int s) const { return node_of(plan.slots[static_cast<std::size_t>(s)].node); }
 };
 
 namespace detail {
@@ -118,7 +119,7 @@ inline constexpr std::uint64_t program_hash = hash_of(Lowered::graph);
 
 /// The image of a lowered program; it refers to constants and may be copied.
 template <class Lowered>
-program_image image_of()
+constexpr program_image image_of()
 {
     program_image image;
     image.name = Lowered::graph.name.view();

@@ -145,6 +145,7 @@ struct pass_view {
     int chunked_until = 0;
     unsigned chunk_dims = 0;
     std::span<const pass_operand> operands{};
+    std::span<const int> steps{};
     std::span<const pass_result> results{};
 };
 

@@ -39,11 +39,10 @@ class agreement {
     }
 
     /// Meets the others. `problem` is this rank's error, or empty; `changed`: buffers or extents differ from the last
-    /// run's; `chunks`: how many its pipelines are to have. On return the buffers of all ranks are in the arguments;
-    /// returns whether any of them was new. A buffer that this rank cannot reach is null, and one that none but its owner
+    /// run's. On return the buffers of all ranks are in the arguments; returns whether any of them was new. A buffer that this rank cannot reach is null, and one that none but its owner
     /// can is staged.
     /// @throws plait::error on every rank if any has a problem, or if they differ.
-    bool reach(const std::string& problem, bool changed, int chunks, const char* where)
+    bool reach(const std::string& problem, bool changed, const char* where)
     {
         if (changed) { ++generation_; }
         header h;
@@ -58,7 +57,7 @@ class agreement {
             h.details = details_.size() * sizeof(std::uint64_t);
         }
         h.program = image_.hash;
-        h.chunks = chunks;
+        h.chosen = args_.parameters();
         h.is_new = generation_ != last_generation_;
         const auto all = comm_.exchange(&h, sizeof(header), where);
         for (int r = 0; r < comm_.size(); ++r) { throw_if_failed(of(all, r), problem, r); }
@@ -73,6 +72,8 @@ class agreement {
         last_generation_ = generation_;
         return is_new;
     }
+    /// A hash of the extents of the last run that all agreed on.
+    [[nodiscard]] std::uint64_t extents() const { return extents_; }
     /// Whether some rank's buffer for a slot lies where ranks on its host cannot reach it, or cannot be sent as it is in
     /// pieces. All ranks say the same.
     [[nodiscard]] bool is_staged(int slot) const { return staged_[static_cast<std::size_t>(slot)]; }
@@ -83,7 +84,7 @@ class agreement {
         std::uint64_t extents = 0;  // a hash
         std::uint64_t scalars = 0;  // a hash
         std::size_t details = 0;    // bytes to tell if something is new
-        int chunks = 0;             // that pipelines are to be cut into
+        parameters chosen{};
         bool is_new = false;
         bool failed = false;
         char why[400]{};
@@ -94,7 +95,7 @@ class agreement {
     }
     static bool same(const header& a, const header& b)
     {
-        return a.program == b.program && a.extents == b.extents && a.scalars == b.scalars && a.chunks == b.chunks;
+        return a.program == b.program && a.extents == b.extents && a.scalars == b.scalars && a.chosen == b.chosen;
     }
     [[nodiscard]] bool is_shared(int slot) const
     {
@@ -168,12 +169,13 @@ class agreement {
             if (same(of(all, r), of(all, usual))) { continue; }
             odd.push_back(r);
             const bool other = of(all, r).program != of(all, usual).program;
-            const bool cut = of(all, r).chunks != of(all, usual).chunks;
+            const parameters& theirs = of(all, r).chosen;
+            const bool chose = theirs != of(all, usual).chosen;
             const std::string how = other ? joined({"another program or schedule than rank ", usual})
-                                    : cut ? joined({"set_chunks(", of(all, r).chunks, "), others ", of(all, usual).chunks})
+                                    : chose ? joined({"set to ", chosen_text(theirs), ", others to ", chosen_text(of(all, usual).chosen)})
                                           : std::string("other arguments");
-            told = told || cut;
-            if (!one_program || cut) { what += joined({" rank ", r, ": ", how, ";"}); }
+            told = told || chose;
+            if (!one_program || chose) { what += joined({" rank ", r, ": ", how, ";"}); }
         }
         if (one_program && !told) {
             const auto values = comm_.exchange(values_.data(), values_.size() * sizeof(std::uint64_t), where);
@@ -185,6 +187,11 @@ class agreement {
             }
         }
         throw error({what, " give all ranks the same"});
+    }
+    static std::string chosen_text(const parameters& p)
+    {
+        const std::string text = text_of(p);
+        return text.empty() ? "plait's own choice" : text;
     }
     [[nodiscard]] std::string difference(const std::uint64_t* odd, const std::uint64_t* others, int usual) const
     {

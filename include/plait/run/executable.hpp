@@ -69,6 +69,14 @@ class executable {
     /// The same with bindings that are known at run time only.
     void run(std::span<const binding> bindings)
     {
+        agree(bindings);
+        run_agreed();
+    }
+
+    /// The first half of a run, also collective: takes over the arguments and checks them with all ranks. Then the second
+    /// half must follow, or `abandon`, on all ranks.
+    void agree(std::span<const binding> bindings)
+    {
         std::string problem;
         bool changed = true;
         try {
@@ -81,27 +89,34 @@ class executable {
         // Before the others learn that this rank takes part: from then on they may touch each other's buffers.
         if constexpr (requires { comm_.enter_run(); }) { comm_.enter_run(); }
         bool underway = false;
-        try {
+        guarded(underway, [&] {
             if (!runner::always_agrees && agreed_ && !problem.empty()) {  // the others may not meet this rank now
                 underway = true;
                 throw error(problem);
             }
             if (runner::always_agrees || changed || !agreed_) {
                 agreed_ = false;
-                if (agreement_.reach(problem, changed, runner_.chunks(), at_start_.c_str())) { prepared_ = false; }
+                if (agreement_.reach(problem, changed, at_start_.c_str())) { prepared_ = false; }
                 agreed_ = true;
             }
-            underway = true;
+        });
+    }
+    /// The second half: runs what was agreed on.
+    void run_agreed()
+    {
+        bool underway = true;
+        guarded(underway, [&] {
             if (!prepared_) { prepare_workspace(); }
-            const auto copy = [this](void* to, const void* from, std::size_t bytes) { runner_.copy(to, from, bytes); };
-            if (staging_.copy_in(copy)) { runner_.meet(at_start_); }  // others read the copies
+            const auto copy_bytes = [this](void* to, const void* from, std::size_t bytes) { copy(to, from, bytes); };
+            if (staging_.copy_in(copy_bytes)) { runner_.meet(at_start_); }  // others read the copies
             runner_.run();
-            staging_.copy_out(copy);
-        } catch (...) {
-            if (underway) { comm_.fail(detail::text_of_current_exception()); }  // the others must not wait for this rank
-            if constexpr (requires { comm_.leave_run(true); }) { comm_.leave_run(underway); }
-            throw;
-        }
+            staging_.copy_out(copy_bytes);
+        });
+        abandon();
+    }
+    /// Instead of the second half: nothing has been read or written.
+    void abandon() noexcept
+    {
         if constexpr (requires { comm_.leave_run(false); }) { comm_.leave_run(false); }
     }
 
@@ -109,17 +124,48 @@ class executable {
     /// must set the same. @throws plait::error if negative.
     void set_chunks(int count)
     {
-        if (count < 0) { throw error({"program \"", image_.name, "\": ", count, " chunks; set 1 or more, or 0"}); }
-        if (count != runner_.chunks()) { agreed_ = prepared_ = false; }
-        runner_.set_chunks(count);
+        parameters p = args_.parameters();
+        p.chunks = count;
+        set_parameters(p);
+    }
+    /// Sets all that the schedule leaves open. All ranks must set the same. @throws plait::error if chunks are negative.
+    void set_parameters(const parameters& p)
+    {
+        if (p.chunks < 0) { throw error({"program \"", image_.name, "\": ", p.chunks, " chunks; set 1 or more, or 0"}); }
+        if (p == args_.parameters()) { return; }
+        agreed_ = prepared_ = false;
+        args_.set_parameters(p);
     }
 
     /// Bytes of workspace that this rank holds.
     [[nodiscard]] std::size_t workspace_bytes() const { return workspace_size_; }
     /// The lowered program as data: its name, operations and plan.
     [[nodiscard]] const program_image& image() const { return image_; }
+    /// Copies bytes of memory that this target reaches, in the order of runs.
+    void copy(void* to, const void* from, std::size_t bytes) { runner_.copy(to, from, bytes); }
+    /// What the last agreed run was given; extents are -1 before.
+    [[nodiscard]] const plait::arguments& arguments() const { return args_; }
+    /// How many chunks a run with these extents cuts the pipeline that begins with pass `first` into.
+    [[nodiscard]] int chunks_of(std::size_t first) const { return runner_.chunks_of(first); }
+    /// Whether a tensor's slot is copied before and after runs, since other ranks cannot reach its buffer.
+    [[nodiscard]] bool is_staged(int slot) const { return staging_.is_staged(slot); }
+    /// A hash of its extents, the same on all ranks.
+    [[nodiscard]] std::uint64_t extents_hash() const { return agreement_.extents(); }
 
   private:
+    /// What must not leave the others waiting. `underway`: they count on this rank.
+    template <class F>
+    void guarded(bool& underway, F&& f)
+    {
+        try {
+            f();
+        } catch (...) {
+            if (underway) { comm_.fail(detail::text_of_current_exception()); }
+            if constexpr (requires { comm_.leave_run(true); }) { comm_.leave_run(underway); }
+            throw;
+        }
+    }
+
     executable(Communicator& comm, const program_image& image, typename runner::code code)
         : comm_(comm),
           image_(image),
@@ -187,7 +233,7 @@ class executable {
 
     Communicator& comm_;
     program_image image_;
-    arguments args_;
+    plait::arguments args_;
     binder binder_;
     detail::agreement<Communicator> agreement_;
     runner runner_;

@@ -46,9 +46,8 @@ class host_runner {
     {
     }
 
-    void set_chunks(int count) { pipelines_.set_chunks(count); }
-    [[nodiscard]] int chunks() const { return pipelines_.chunks(); }
-
+    /// How many chunks the pipeline that begins with pass `first` is cut into.
+    [[nodiscard]] int chunks_of(std::size_t first) const { return pipelines_.cut(first).count; }
     /// Throws plait::error if a buffer that was bound lies where this target cannot reach it.
     void check_buffers() const {}
     /// When buffers or extents are new, and all slots have their places. All ranks.

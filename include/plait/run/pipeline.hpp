@@ -61,10 +61,6 @@ class pipeline_runner {
     [[nodiscard]] bool uses_signals() const { return uses_signals_; }
     /// By rank of the world, the first of its signals: one per pass.
     void connect(std::vector<chunk_signal*> signals) { signals_ = std::move(signals); }
-    /// Cuts pipelines between ranks into as many chunks, as far as their extents allow; 0: as many as seems best.
-    void set_chunks(int wanted) { wanted_ = wanted; }
-    /// What set_chunks was given.
-    [[nodiscard]] int chunks() const { return wanted_; }
 
     /// Runs the pipeline that begins with pass `first`; run_chunk(pass, chunk) does the work.
     template <class Run>
@@ -73,8 +69,7 @@ class pipeline_runner {
         pipeline& p = pipelines_[first];
         const auto end = static_cast<std::size_t>(passes()[first].chunked_until);
         const std::span<const pass_view> all = passes().subspan(first, end - first);
-        const bool between_ranks = p.signalled || mail_.any();
-        const chunking c = choose_chunks(args_, all, between_ranks, p.signalled ? wanted_ : 0);
+        const chunking c = cut(first);
         start_messages(first, p, c);
         const link_end* wire = wire_of(comm_);
         started_ = wire != nullptr && wire->is_simulated() ? ticks(std::chrono::steady_clock::now()) : 0;
@@ -109,6 +104,15 @@ class pipeline_runner {
         }
         mail_.end(first, first + all.size(), where);
         for (std::size_t i = first; i < first + all.size(); ++i) { finished_[i] += static_cast<std::uint64_t>(c.count); }
+    }
+
+    /// How the pipeline that begins with pass `first` is cut.
+    [[nodiscard]] chunking cut(std::size_t first) const
+    {
+        const bool signalled = pipelines_[first].signalled;
+        const auto end = static_cast<std::size_t>(passes()[first].chunked_until);
+        return choose_chunks(args_, passes().subspan(first, end - first), signalled || mail_.any(),
+                             signalled ? args_.parameters().chunks : 0);
     }
 
   private:
@@ -229,7 +233,6 @@ class pipeline_runner {
     std::vector<chunk_signal*> signals_;
     bool uses_signals_ = false;
     std::int64_t started_ = 0;
-    int wanted_ = 0;
 };
 
 }  // namespace plait::detail

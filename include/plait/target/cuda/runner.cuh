@@ -41,9 +41,8 @@ class runner {
         if (signals_ != nullptr) { comm_.deallocate(signals_, signal_words() * sizeof(std::uint32_t)); }
     }
 
-    void set_chunks(int count) { chunks_ = count; }
-    [[nodiscard]] int chunks() const { return chunks_; }
-
+    /// How many chunks the pipeline that begins with pass `first` is cut into.
+    [[nodiscard]] int chunks_of(std::size_t first) const { return cut(first).count; }
     /// Throws plait::error if a tensor is bound to memory that kernels cannot reach.
     void check_buffers() const
     {
@@ -102,6 +101,11 @@ class runner {
         }
     }
 
+    [[nodiscard]] plait::detail::chunking cut(std::size_t first) const
+    {
+        const auto until = static_cast<std::size_t>(image_.plan.passes[first].chunked_until);
+        return choose_device_chunks(args_, image_.plan.passes.subspan(first, until - first), args_.parameters().chunks);
+    }
     /// Meetings are parts of the kernels next to them where all ranks run these. Before ranks touch each other's memory for
     /// the first time they meet in any case: no meeting on the host orders what their streams did before.
     void build()
@@ -112,8 +116,7 @@ class runner {
             const pass_view& pass = image_.plan.passes[p];
             const auto until = static_cast<std::size_t>(pass.chunked_until);
             if (until != 0) {
-                const auto passes = image_.plan.passes.subspan(p, until - p);
-                const plait::detail::chunking c = choose_device_chunks(args_, passes, chunks_);
+                const plait::detail::chunking c = cut(p);
                 if (c.count > 1) {
                     if (pass.barrier_before || !met) { add_meeting(p); }
                     met = true;
@@ -213,7 +216,6 @@ class runner {
     const program_image& image_;
     code code_;
     int multiprocessors_ = 1;
-    int chunks_ = 0;
     launch_memory memory_;
     launch_tape tape_;
     std::optional<owned_stream> beside_;  // its kernels come before others

@@ -27,7 +27,11 @@ inline constexpr std::int64_t one_shot_bytes = std::int64_t{1} << 14;
 /// Whether an unfused all_reduce hands slices around; all ranks decide alike.
 inline bool is_two_shot(const arguments& args, const node& n)
 {
-    return args.ranks() > 2 || args.elements_of(n) * static_cast<std::int64_t>(size_of(n.type)) > one_shot_bytes;
+    switch (args.parameters().all_reduce) {
+    case all_reduce_algorithm::one_shot: return false;
+    case all_reduce_algorithm::two_shot: return true;
+    default: return args.ranks() > 2 || args.elements_of(n) * static_cast<std::int64_t>(size_of(n.type)) > one_shot_bytes;
+    }
 }
 
 class map_pass {
@@ -146,13 +150,19 @@ class map_pass {
             if (for_another_root(r)) {
                 c_.scratch.deliveries.push_back({r, c_.address(out, result(r).root, out.offset, t), false});
             } else if (result(r).to == destination::all_ranks && two_shot_) {
-                const bool streaming = c_.args.elements_of(c_.slot_node(out.slot)) * out.size >= streaming_bytes;
+                const bool streaming = streams(c_.args.elements_of(c_.slot_node(out.slot)) * out.size);
                 for (int step = 1; step < c_.args.ranks(); ++step) {
                     const int peer = (c_.args.rank() + step) % c_.args.ranks();
                     c_.scratch.deliveries.push_back({r, c_.address(out, peer, out.offset, t), streaming});
                 }
             }
         }
+    }
+
+    [[nodiscard]] bool streams(std::int64_t bytes) const
+    {
+        const peer_stores chosen = c_.args.parameters().stores;
+        return chosen == peer_stores::automatic ? bytes >= streaming_bytes : chosen == peer_stores::streaming;
     }
 
     const pass_context& c_;
