@@ -56,6 +56,8 @@ class link_end {
 
     /// Whether anything is delayed.
     [[nodiscard]] bool is_simulated() const { return link_.is_simulated(); }
+    /// When the transfers so far have been sent; the last one arrives one latency later.
+    [[nodiscard]] time busy_until() const { return free_; }
     /// Bytes of other ranks' memory that this rank has read or written in programs.
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
