@@ -75,7 +75,7 @@ struct traced_program {
 /// as an executable writes to it.
 class trace {
   public:
-    /// With room for so many events of 48 bytes.
+    /// With room for so many events of 40 bytes.
     explicit trace(std::size_t capacity = std::size_t{1} << 16) : capacity_(capacity) { events_.reserve(capacity); }
 
     /// What was recorded, in the order of endings.
