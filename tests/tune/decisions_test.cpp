@@ -69,7 +69,7 @@ TEST_CASE("a file that is damaged, foreign or of another format is ignored with 
     const decision_file f(file.path);
     for (const std::string text : {"", "{", "[]", "{\"format\": \"plait tuner cache 2\", \"decisions\": []}", "{\"decisions\": []}", "\x7f""ELF",
                                    "{\"format\": \"plait tuner cache 1\"}", "{\"format\": \"plait tuner cache 1\", \"decisions\": 3}"}) {
-        pl::replace_file(file.path, text);
+        pl::write_file(file.path, text);
         CAPTURE(text);
         std::vector<std::string> warnings;
         const auto warn = [&](const std::string& w) { warnings.push_back(w); };
@@ -97,7 +97,7 @@ TEST_CASE("a damaged entry is ignored with a warning, the others are kept")
         std::string text = *pl::read_file(file.path);
         text.replace(text.find(from), from.size(), to);
         const std::string kept = *pl::read_file(file.path);
-        pl::replace_file(file.path, text);
+        pl::write_file(file.path, text);
         int warnings = 0;
         CHECK(!f.find(key(2), [&](const std::string& w) {
             ++warnings;
@@ -105,7 +105,7 @@ TEST_CASE("a damaged entry is ignored with a warning, the others are kept")
         }));
         CHECK(warnings == 1);
         CHECK(f.find(key(3), silent)->schedule == 6);
-        pl::replace_file(file.path, kept);
+        pl::write_file(file.path, kept);
     }
 }
 

@@ -60,7 +60,7 @@ TEST_CASE("files")
     m.product_rate = 7e13;
     pl::save_machine(m, path);
     CHECK(pl::load_machine(path) == m);
-    pl::replace_file(path, "{");
+    pl::write_file(path, "{");
     CHECK_THROWS_WITH_AS(pl::load_machine(path),
                          ("plait: machine description '" + path + "': JSON, character 2: a string is missing").c_str(), pl::error);
     std::filesystem::remove(path);

@@ -165,7 +165,7 @@ TEST_CASE("decisions are kept in a file; what does not fit is measured anew")
     CHECK(!once(pl::candidates({"unscheduled", "sliced"}, step, step | pl::split<"sum"> | pl::reorder<"sum">), 2, said));
     CHECK(std::ranges::none_of(said, [](const std::string& s) { return s.starts_with("warning"); }));
 
-    pl::replace_file(file.path, "not a cache");
+    pl::write_file(file.path, "not a cache");
     said.clear();
     CHECK(!once(two, 2, said));
     REQUIRE(!said.empty());
@@ -176,7 +176,7 @@ TEST_CASE("decisions are kept in a file; what does not fit is measured anew")
     std::string text = *pl::read_file(file.path);
     const std::size_t at = text.find("\"schedule_hash\": \"") + 18;
     text.replace(at, 16, "0000000000000000");
-    pl::replace_file(file.path, text);
+    pl::write_file(file.path, text);
     said.clear();
     CHECK(!once(two, 2, said));
     REQUIRE(!said.empty());

@@ -58,6 +58,8 @@ class link_end {
     [[nodiscard]] bool is_simulated() const { return link_.is_simulated(); }
     /// The link.
     [[nodiscard]] const link& between() const { return link_; }
+    /// When the transfers so far have been sent; the last one arrives one latency later.
+    [[nodiscard]] time busy_until() const { return free_; }
     /// Bytes of other ranks' memory that this rank has read or written in programs.
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 

@@ -15,6 +15,7 @@
 #include <plait/run/checked_program.hpp>
 #include <plait/run/host_runner.hpp>
 #include <plait/run/staging.hpp>
+#include <plait/run/trace.hpp>
 
 #include <array>
 #include <concepts>
@@ -22,6 +23,7 @@
 #include <exception>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -136,6 +138,10 @@ class executable {
         agreed_ = prepared_ = false;
         args_.set_parameters(p);
     }
+
+    /// Records in `t` what this rank does in calls from now on, under this name (empty: the program's), until it is given
+    /// null. Not collective: a rank may record alone.
+    void set_trace(trace* t, std::string_view name = {}) { runner_.set_trace(t, name); }
 
     /// Bytes of workspace that this rank holds.
     [[nodiscard]] std::size_t workspace_bytes() const { return workspace_size_; }

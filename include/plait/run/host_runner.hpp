@@ -4,6 +4,7 @@
 #include <plait/fabric/addresses.hpp>
 #include <plait/fabric/symmetric_buffer.hpp>
 #include <plait/run/pipeline.hpp>
+#include <plait/run/trace.hpp>
 #include <plait/target/host/all_to_all_pass.hpp>
 #include <plait/target/host/functions_of.hpp>
 #include <plait/target/host/map_pass.hpp>
@@ -11,10 +12,13 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <thread>
 
 namespace plait::detail {
 
@@ -38,7 +42,7 @@ class host_runner {
           image_(args.image()),
           code_(passes),
           messages_(comm, args),
-          pipelines_(comm, args, messages_),
+          pipelines_(comm, args, messages_, tracer_),
           between_(joined({image_.name, ": between passes"})),
           at_workspace_(joined({image_.name, ": workspace"})),
           in_chunks_(joined({image_.name, ": pipeline"})),
@@ -48,6 +52,8 @@ class host_runner {
 
     /// How many chunks the pipeline that begins with pass `first` is cut into.
     [[nodiscard]] int chunks_of(std::size_t first) const { return pipelines_.cut(first).count; }
+    /// Records what this rank does, under this name (empty: the program's), until it is given null.
+    void set_trace(trace* to, std::string_view name) { tracer_.set(to, image_, name, args_.world_rank()); }
     /// Throws plait::error if a buffer that was bound lies where this target cannot reach it.
     void check_buffers() const {}
     /// When buffers or extents are new, and all slots have their places. All ranks.
@@ -59,13 +65,16 @@ class host_runner {
     /// Waits for all ranks.
     void meet(const std::string& where)
     {
+        const std::int64_t begin = tracer_.now();
         if (link_end* wire = wire_of(comm_)) { wire->settle(); }
         comm_.barrier(where.c_str());
+        tracer_.end_waiting(begin);
     }
     static void copy(void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
 
     void run()
     {
+        const std::int64_t begin = tracer_.begin_run();
         for (std::size_t p = 0; p < code_.size();) {
             const pass_view& pass = image_.plan.passes[p];
             if (pass.barrier_before) { meet(between_); }
@@ -77,6 +86,7 @@ class host_runner {
             run_whole(p++);
         }
         if (image_.plan.barrier_after) { meet(at_end_); }
+        tracer_.end_run(begin);
     }
 
   private:
@@ -88,16 +98,34 @@ class host_runner {
     void run_whole(std::size_t p)
     {
         const bool mine = args_.is_in(image_.plan.passes[p].group);
+        const auto work = [&] {
+            const std::int64_t begin = tracer_.now();
+            run_pass(p, {});
+            tracer_.end_pass(begin, p);
+        };
         if (messages_.any()) {
-            return messages_.run_whole(p, between_.c_str(), [&] { mine ? run_pass(p, {}) : void(); });
+            std::int64_t begin = tracer_.now();
+            messages_.run_whole(p, between_.c_str(), [&] {
+                tracer_.end_moving(begin, p);
+                if (mine) { work(); }
+                begin = tracer_.now();
+            });
+            tracer_.end_moving(begin, p);
+            return;
         }
         if (!mine) { return; }
         link_end* wire = wire_of(comm_);
-        if (wire == nullptr) { return run_pass(p, {}); }
+        if (wire == nullptr) { return work(); }
         const moved_bytes moved = bytes_moved(args_, image_.plan.passes[p]);
-        wire->transfer(moved.in);
-        run_pass(p, {});
-        wire->transfer(moved.out, wire->is_simulated() ? std::chrono::steady_clock::now() : link_end::time{});
+        if (wire->is_simulated() && moved.in > 0) {
+            const std::int64_t begin = tracer_.now();
+            std::this_thread::sleep_until(tracer_.transfer(*wire, moved.in, std::chrono::steady_clock::now(), p));
+            tracer_.end_moving(begin, p);
+        } else {
+            wire->transfer(moved.in);
+        }
+        work();
+        tracer_.transfer(*wire, moved.out, wire->is_simulated() ? std::chrono::steady_clock::now() : link_end::time{}, p);
     }
     void run_pass(std::size_t p, const host::chunk& within)
     {
@@ -116,6 +144,7 @@ class host_runner {
     arguments& args_;
     const program_image& image_;
     code code_;
+    tracer tracer_;
     messages<Communicator> messages_;
     pipeline_runner<Communicator> pipelines_;
     std::optional<symmetric_buffer<chunk_signal, Communicator>> signals_;

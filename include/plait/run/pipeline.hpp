@@ -6,6 +6,7 @@
 #include <plait/plan/plan.hpp>
 #include <plait/run/chunks.hpp>
 #include <plait/run/messages.hpp>
+#include <plait/run/trace.hpp>
 #include <plait/target/host/space.hpp>
 
 #include <algorithm>
@@ -49,8 +50,8 @@ inline link_end::time time_at(std::int64_t t) { return link_end::time(link_end::
 template <class Communicator>
 class pipeline_runner {
   public:
-    pipeline_runner(Communicator& comm, const arguments& args, messages<Communicator>& mail)
-        : comm_(comm), args_(args), mail_(mail), finished_(passes().size()), pipelines_(passes().size())
+    pipeline_runner(Communicator& comm, const arguments& args, messages<Communicator>& mail, tracer& t)
+        : comm_(comm), args_(args), mail_(mail), tracer_(t), finished_(passes().size()), pipelines_(passes().size())
     {
         for (std::size_t first = 0; first < passes().size(); ++first) {
             if (passes()[first].chunked_until != 0) { find_stages(first); }
@@ -86,23 +87,31 @@ class pipeline_runner {
         while (left > 0) {
             const std::size_t s = next_stage();
             if (s == 0) {
+                const std::int64_t begin = tracer_.now();
                 comm_.wait([&] { return next_stage() != 0; }, where);
+                tracer_.end_waiting(begin);
                 continue;
             }
             pipeline_stage& stage = p.stages[s - 1];
             const pass_view& pass = passes()[stage.pass];
             std::uint64_t out = 0;
+            const std::int64_t begin = tracer_.now();
             for_each_range(args_, pass, c, stage.next, args_.rank(), [&](host::chunk within) {
                 within.is_first = !std::exchange(stage.begun, true);
                 run_chunk(stage.pass, within);
                 out += bytes_moved(args_, pass, within).out;
             });
-            const std::int64_t arrives = send_output(out);
+            tracer_.end_pass(begin, stage.pass, stage.next);
+            const std::int64_t arrives = send_output(stage, out);
             if (p.signalled) { tell(stage, arrives); }
             send_messages(stage, c);
             if (++stage.next == c.count) { --left; }
         }
-        mail_.end(first, first + all.size(), where);
+        if (mail_.any()) {
+            const std::int64_t begin = tracer_.now();
+            mail_.end(first, first + all.size(), where);
+            tracer_.end_waiting(begin);
+        }
         for (std::size_t i = first; i < first + all.size(); ++i) { finished_[i] += static_cast<std::uint64_t>(c.count); }
     }
 
@@ -204,18 +213,19 @@ class pipeline_runner {
             for_each_range(args_, passes()[stage.pass], c, k, args_.rank(), [&](const host::chunk& within) {
                 in += bytes_moved(args_, passes()[stage.pass], within).in;
             });
-            from = ticks(wire->transfer(in, time_at(from)));
+            from = ticks(tracer_.transfer(*wire, in, time_at(from), stage.pass, k));
         }
         stage.input_at[static_cast<std::size_t>(k) % max_signalled_chunks] = from;
         return true;
     }
 
     /// Starts the transfer of what a chunk has written for others. Returns when it arrives.
-    std::int64_t send_output(std::uint64_t bytes)
+    std::int64_t send_output(const pipeline_stage& stage, std::uint64_t bytes)
     {
         link_end* wire = wire_of(comm_);
         if (wire == nullptr) { return 0; }
-        return ticks(wire->transfer(bytes, wire->is_simulated() ? std::chrono::steady_clock::now() : link_end::time{}));
+        const link_end::time from = wire->is_simulated() ? std::chrono::steady_clock::now() : link_end::time{};
+        return ticks(tracer_.transfer(*wire, bytes, from, stage.pass, stage.next));
     }
     void tell(const pipeline_stage& stage, std::int64_t arrives)
     {
@@ -228,6 +238,7 @@ class pipeline_runner {
     Communicator& comm_;
     const arguments& args_;
     messages<Communicator>& mail_;
+    tracer& tracer_;
     std::vector<std::uint64_t> finished_;  // by pass: the chunks of all runs so far
     std::vector<pipeline> pipelines_;      // by first pass
     std::vector<chunk_signal*> signals_;

@@ -1,8 +1,9 @@
 // What a tuner has decided, and the file that keeps it from run to run.
 #pragma once
 
-#include <plait/core/files.hpp>
 #include <plait/core/json.hpp>
+#include <plait/core/read_file.hpp>
+#include <plait/core/write_file.hpp>
 #include <plait/fabric/thrown.hpp>
 #include <plait/plan/parameters.hpp>
 
@@ -81,7 +82,7 @@ class decision_file {
             }
         }
         all.push_back(entry_of(key, d));
-        replace_file(path_, json::value(json::object{{"format", format}, {"decisions", std::move(all)}}).text(2) + "\n");
+        write_file(path_, json::value(json::object{{"format", format}, {"decisions", std::move(all)}}).text(2) + "\n");
     }
 
   private:

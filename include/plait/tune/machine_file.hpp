@@ -1,8 +1,9 @@
 // Machine descriptions as JSON files.
 #pragma once
 
-#include <plait/core/files.hpp>
 #include <plait/core/json.hpp>
+#include <plait/core/read_file.hpp>
+#include <plait/core/write_file.hpp>
 #include <plait/fabric/thrown.hpp>
 #include <plait/plan/machine.hpp>
 
@@ -98,7 +99,7 @@ inline machine machine_from_json(std::string_view text)
 }
 
 /// Writes a machine to a file, whole. @throws plait::error if that fails.
-inline void save_machine(const machine& m, const std::string& path) { replace_file(path, to_json(m)); }
+inline void save_machine(const machine& m, const std::string& path) { write_file(path, to_json(m)); }
 
 /// Reads a machine. @throws plait::error that names the file and what is wrong with it.
 inline machine load_machine(const std::string& path)
