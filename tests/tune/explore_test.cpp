@@ -43,7 +43,7 @@ TEST_CASE("the paper's schedules of optimizers: AR-C, RS-C-AG, fuse(RS-C-AG) wit
 {
     const auto check = [](auto optimizer) {
         using o = decltype(optimizer);
-        constexpr auto all = pl::explore(o::unscheduled);
+        constexpr auto all = pl::explore<256>(o::unscheduled);
         CHECK(has(all, o::unscheduled));
         CHECK(has(all, o::sliced));
         CHECK(has(all, o::fused));
@@ -58,7 +58,7 @@ TEST_CASE("the paper's schedules of model-parallel blocks: MM-AR-C, MM-RS-C-AG, 
 {
     const auto check = [](auto block) {
         using b = decltype(block);
-        constexpr auto all = pl::explore(b::unscheduled);
+        constexpr auto all = pl::explore<256>(b::unscheduled, pl::same_storage);
         CHECK(has(all, b::unscheduled));
         CHECK(has(all, b::sliced));
         CHECK(has(all, b::fused));
@@ -66,13 +66,13 @@ TEST_CASE("the paper's schedules of model-parallel blocks: MM-AR-C, MM-RS-C-AG, 
     };
     check(blocks::row_parallel<>{});
     check(blocks::mlp<>{});
-    CHECK(has(pl::explore(blocks::mlp<>::unscheduled), blocks::mlp<>::overlapped_whole));
+    CHECK(has(pl::explore(blocks::mlp<>::unscheduled, pl::same_storage), blocks::mlp<>::overlapped_whole));
 }
 
 TEST_CASE("the paper's schedules of the pipeline block: AR-C-P2P, RS-C-P2P-AG, RS-fuse(C-P2P)-AG, overlap(RS, fuse(C-P2P), AG)")
 {
     using b = blocks::pipeline<>;
-    constexpr auto all = pl::explore(b::unscheduled);
+    constexpr auto all = pl::explore<256>(b::unscheduled, pl::same_storage);
     CHECK(has(all, b::unscheduled));
     CHECK(has(all, b::sliced));
     CHECK(has(all, b::fused_send));
@@ -80,12 +80,12 @@ TEST_CASE("the paper's schedules of the pipeline block: AR-C-P2P, RS-C-P2P-AG, R
     CHECK(has(all, b::overlapped));
     CHECK(has(all, b::fused_overlapped));
     using p = blocks::pipeline_projection<>;
-    CHECK(has(pl::explore<128>(p::unscheduled), p::overlapped));
+    CHECK(has(pl::explore<256>(p::unscheduled, pl::same_storage), p::overlapped));
 }
 
 TEST_CASE("schedules are distinct, the program is the first, and a fused one is only overlapped")
 {
-    constexpr auto all = pl::explore(blocks::mlp<>::unscheduled);
+    constexpr auto all = pl::explore(blocks::mlp<>::unscheduled, pl::same_storage);
     auto h = hashes(all);
     CHECK(all.how(0) == "unscheduled");
     std::ranges::sort(h);
@@ -116,7 +116,7 @@ TEST_CASE("the search can be limited")
 
 TEST_CASE("kernels that schedules share are one kernel")
 {
-    constexpr auto all = pl::explore(blocks::mlp<>::unscheduled);
+    constexpr auto all = pl::explore(blocks::mlp<>::unscheduled, pl::same_storage);
     const pl::kernel_count c = pl::count_kernels(all);
     CHECK(c.passes > 4 * c.kernels);
     CHECK(c.kernels >= 4);

@@ -28,7 +28,7 @@ TEST_CASE("a machine goes through JSON and back")
     m.levels[0] = {8, 1e-6, 4.5e11};
     m.levels[1] = {64, 5e-6, 5e10};
     CHECK(pl::machine_from_json(pl::to_json(m)) == m);
-    CHECK(pl::machine_from_json(pl::to_json({})) == pl::machine{});
+    CHECK(pl::machine_from_json(pl::to_json(pl::machine{})) == pl::machine{});
     CHECK(m.between(8) == m.levels[0]);
     CHECK(m.between(9) == m.levels[1]);
     CHECK(m.between(65) == m.levels[2]);
@@ -36,7 +36,7 @@ TEST_CASE("a machine goes through JSON and back")
 
 TEST_CASE("descriptions that cannot be right are refused with the number's name")
 {
-    const std::string good = pl::to_json({});
+    const std::string good = pl::to_json(pl::machine{});
     const auto refused = [&](const std::string& from, const std::string& to, const char* why) {
         CHECK_THROWS_WITH_AS(pl::machine_from_json(with(good, from, to)), why, pl::error);
     };

@@ -18,8 +18,9 @@ inline std::optional<std::string> read_file(const std::string& path)
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored)) { return std::nullopt; }
     std::ifstream in(path, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(in), {}};
     if (!in || std::filesystem::is_directory(path, ignored)) { throw error({"cannot read '", path, "'"}); }
+    std::string text{std::istreambuf_iterator<char>(in), {}};
+    if (in.bad()) { throw error({"cannot read '", path, "'"}); }
     return text;
 }
 

@@ -14,6 +14,7 @@ namespace plait {
 struct stage_cost {
     double memory = 0;  ///< bytes read and written, the other ranks' included
     double wire = 0;    ///< bytes that move between this rank and others, in and out
+    double wire_out = 0;  ///< those of them that this rank writes
     double flops = 0;   ///< of matrix products
     double steps = 0;   ///< elementwise operations, weighted: see weight_of
     int meetings = 0;   ///< of all ranks, before it (and after it, of the last pass)
@@ -22,6 +23,7 @@ struct stage_cost {
     {
         memory += o.memory;
         wire += o.wire;
+        wire_out += o.wire_out;
         flops += o.flops;
         steps += o.steps;
         meetings += o.meetings;
@@ -124,8 +126,9 @@ constexpr stage_cost cost_of_pass(const program_image& image, std::size_t p, con
         if (r.reduces) { continue; }
         const double size = bytes(r.slot);
         c.memory += size * (r.to == destination::all_ranks ? n : 1);
-        c.wire += size * (r.to == destination::all_ranks ? n - 1 : r.to == destination::own ? 0 : 1);
+        c.wire_out += size * (r.to == destination::all_ranks ? n - 1 : r.to == destination::own ? 0 : 1);
     }
+    c.wire += c.wire_out;
     const double elements = (pass.slice_dim >= 0 || shared_out) ? sizes.elements(space) * share : sizes.held(space);
     for (const int s : pass.steps) { c.steps += detail::weight_of(image.node_of(s).kind) * elements; }
     for (const pass_operand& o : pass.operands) {

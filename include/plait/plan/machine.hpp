@@ -5,17 +5,19 @@
 
 namespace plait {
 
+/// How ranks reach each other: up to so many of them by this link. A latency of 0 and an infinite bandwidth is shared
+/// memory: what ranks read and write there counts as memory.
+struct machine_level {
+    int ranks = std::numeric_limits<int>::max();
+    double latency = 0;
+    double bandwidth = std::numeric_limits<double>::infinity();  ///< of a rank, in and out together
+    constexpr bool operator==(const machine_level&) const = default;
+};
+
 /// A machine as one rank sees it while all ranks are at work. Measured by `calibrate`, or written down from data sheets.
 /// Times are seconds, sizes bytes, rates per second.
 struct machine {
-    /// How ranks reach each other: up to so many of them by this link. A latency of 0 and an infinite bandwidth is shared
-    /// memory: what ranks read and write there counts as memory.
-    struct level {
-        int ranks = std::numeric_limits<int>::max();
-        double latency = 0;
-        double bandwidth = std::numeric_limits<double>::infinity();  ///< of a rank, in and out together
-        constexpr bool operator==(const level&) const = default;
-    };
+    using level = machine_level;
     static constexpr int n_levels = 3;  ///< one host, one load/store domain, the network
 
     double launch = 5e-7;           ///< of a pass: its start, empty

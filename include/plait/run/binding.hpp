@@ -109,6 +109,18 @@ binding bind_buffer(std::string_view name, Buffer&& buffer)
     return b;
 }
 
+template <class T>
+constexpr binding bind_scalar(std::string_view name, T value)
+{
+    binding b;
+    b.what = binding::kind::scalar;
+    b.name = name;
+    b.type = dtype_of<T>;
+    const auto bytes = std::bit_cast<std::array<unsigned char, sizeof(T)>>(value);
+    for (std::size_t i = 0; i < sizeof(T); ++i) { b.value[i] = bytes[i]; }
+    return b;
+}
+
 }  // namespace detail
 
 template <fixed_string Name, class T, layout_kind Layout, int SliceDim, int Group, class... Dims>
@@ -121,13 +133,7 @@ constexpr auto tensor_t<Name, T, Layout, SliceDim, Group, Dims...>::operator=(Bu
 template <fixed_string Name, class T>
 constexpr auto scalar_t<Name, T>::operator=(T value) const
 {
-    binding b;
-    b.what = binding::kind::scalar;
-    b.name = Name.view();
-    b.type = dtype_of<T>;
-    const auto bytes = std::bit_cast<std::array<unsigned char, sizeof(T)>>(value);
-    for (std::size_t i = 0; i < sizeof(T); ++i) { b.value[i] = bytes[i]; }
-    return b;
+    return detail::bind_scalar(Name.view(), value);
 }
 
 template <fixed_string Name>

@@ -105,7 +105,7 @@ inline std::string where_of(const program_image& image, const pass_view& pass)
 /// What an executable does in a run with the extents of its last one, on this rank. `m`: the machine that times and limits
 /// are for. `measured`: seconds by pass, as a trace gives them.
 template <class Communicator>
-explanation explain(const executable<Communicator>& run, const machine& m = {}, std::span<const double> measured = {})
+explanation explain(const executable<Communicator>& run, const machine& m = machine{}, std::span<const double> measured = {})
 {
     const arguments& args = run.arguments();
     const program_image& image = run.image();

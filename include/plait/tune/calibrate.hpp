@@ -104,14 +104,15 @@ machine calibrate(Communicator& comm)
                                  binding{.what = binding::kind::extent, .name = "N", .count = static_cast<std::int64_t>(n)}};
             return detail::seconds_of<Communicator>(comm, run, all);
         };
+        const double nothing = time(0);  // the ranks meet, and that is all
         const double least = time(static_cast<std::size_t>(comm.size()));
         const double most = time(large);
-        m.meeting = std::max(least - m.launch, 1e-9);
+        m.meeting = std::max(nothing - m.launch, 1e-9);
         // A gather reads and writes in memory what it moves: only what it takes beyond that is the link's.
         const double in_memory = 4.0 * large * (1 + 1 / ranks) / m.bandwidth;
         const double moved = 4.0 * large * (ranks - 1) / ranks;
         if (most - least > 2 * in_memory) {
-            m.levels[0].latency = m.meeting / 2;
+            m.levels[0].latency = std::max(least - nothing, 0.0);
             m.levels[0].bandwidth = moved / (most - least - in_memory);
         }
         for (machine::level& l : m.levels) { l = m.levels[0]; }

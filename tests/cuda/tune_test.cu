@@ -1,0 +1,71 @@
+// tune on devices: the choice changes no result, ranks agree, and tensors are put back.
+#include "cuda/memory.cuh"
+
+#include <plait/cuda.cuh>
+#include <plait/run/explain.hpp>
+#include <plait/tune/tune.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace pl = plait;
+using namespace pl::literals;
+
+constexpr auto N = pl::dim<"N">;
+constexpr auto g = pl::tensor<"g", float>(pl::local, N);
+constexpr auto x = pl::tensor<"x", float>(pl::replicated, N);
+constexpr auto sum = pl::label<"sum">(pl::all_reduce(pl::sum, g));
+constexpr auto step = pl::program<"step">(pl::update(x, x - sum * 0.5_c));
+constexpr auto fused = step | pl::split<"sum"> | pl::reorder<"sum"> | pl::fuse;
+
+TEST_CASE("a tuned program on CUDA peers")
+{
+    for (const int ranks : {1, 2}) {
+        std::mutex lock;
+        std::vector<std::string> chosen;
+        pl::cuda_peers::run(
+            ranks,
+            [&](pl::cuda_communicator& comm) {
+                auto run = pl::tune(pl::candidates({"unscheduled", "fused"}, step, fused), comm, {.seconds = 1e-4});
+                for (const std::size_t n : {1, 1023}) {
+                    auto gradients = comm.symmetric<float>(n);
+                    auto parameters = comm.symmetric<float>(n);
+                    std::vector<float> here(n);
+                    for (std::size_t i = 0; i < n; ++i) { here[i] = static_cast<float>(i % 8) + static_cast<float>(comm.rank()); }
+                    REQUIRE(cudaMemcpy(gradients.data(), here.data(), n * sizeof(float), cudaMemcpyDefault) == cudaSuccess);
+                    for (int k = 1; k <= 2; ++k) {
+                        run(g = gradients, x = parameters);
+                        comm.synchronize();
+                        REQUIRE(cudaMemcpy(here.data(), parameters.data(), n * sizeof(float), cudaMemcpyDefault) == cudaSuccess);
+                        std::size_t wrong = 0;
+                        for (std::size_t i = 0; i < n; ++i) {
+                            const float all = static_cast<float>(ranks) * static_cast<float>(i % 8) + static_cast<float>(ranks * (ranks - 1)) / 2;
+                            wrong += here[i] == -0.5F * all * static_cast<float>(k) ? 0 : 1;
+                        }
+                        const std::lock_guard guard(lock);
+                        CHECK(wrong == 0);
+                    }
+                }
+                const pl::explanation e = pl::explain(run.current());
+                const std::lock_guard guard(lock);
+                CHECK(run.choices().size() == 2);
+                CHECK(e.ranks == ranks);
+                CHECK(!e.stages.empty());
+                CHECK(comm.fabric_name() == "cuda_peers, " + std::to_string(ranks) + " on a device");
+                CHECK(!comm.device_name().empty());
+                std::string all;
+                for (const pl::tuned_choice& c : run.choices()) { all += c.sizes + c.schedule + pl::text_of(c.chosen) + ";"; }
+                chosen.push_back(all);
+            },
+            {0});
+        for (const std::string& c : chosen) { CHECK(c == chosen[0]); }
+    }
+}
+
+}  // namespace
