@@ -3,7 +3,7 @@
 
 #include <plait/lang/linear.hpp>
 #include <plait/lang/program.hpp>
-#include <plait/plan/machine.hpp>
+#include <plait/plan/cost.hpp>
 #include <plait/tune/race.hpp>
 
 #include <algorithm>

@@ -77,8 +77,8 @@ std::vector<candidate<Communicator>> candidates_of(const schedule_list<Programs.
 {
     return candidates_of<Communicator>(list, std::index_sequence_for<Programs...>{});
 }
-template <class Communicator, auto Exploration, class... Programs>
-std::vector<candidate<Communicator>> candidates_of(const schedules<Exploration, Programs...>& explored)
+template <class Communicator, class Explored, class... Programs>
+std::vector<candidate<Communicator>> candidates_of(const schedules<Explored, Programs...>& explored)
 {
     std::vector<candidate<Communicator>> all;
     explored.for_each([&](auto program, std::string_view how) {

@@ -1,7 +1,7 @@
 // explore: every distinct valid schedule of a program (the search space of CoCoNeT's autotuner).
 #pragma once
 
-#include <plait/plan/make_plan.hpp>
+#include <plait/plan/lowered.hpp>
 #include <plait/schedule/as_slice.hpp>
 #include <plait/schedule/fuse.hpp>
 #include <plait/schedule/overlap.hpp>
@@ -18,13 +18,13 @@ namespace plait {
 
 /// Schedules of one program, each with the transformations that made it: "split<avg> | reorder<avg> | fuse". The
 /// unscheduled program is the first.
-template <auto Exploration, class... Programs>
+template <class Explored, class... Programs>
 struct schedules {
     /// How many they are.
     static constexpr int size = static_cast<int>(sizeof...(Programs));
 
     /// How schedule i was made; "unscheduled" for the program itself.
-    [[nodiscard]] static constexpr std::string_view how(int i) { return Exploration->found[i].how.view(); }
+    [[nodiscard]] static constexpr std::string_view how(int i) { return Explored::how(i); }
 
     /// Schedule I.
     template <int I>
@@ -97,20 +97,9 @@ constexpr std::uint64_t schedule_hash(const Graph& g)
     return h;
 }
 
-/// Whether a schedule with pipelines can be lowered: that stages work chunk by chunk is found out there.
-template <int Scale = 1, class Graph>
-constexpr bool can_be_planned(const Graph& g)
-{
-    planner<Graph, Scale> p{g};
-    p.run();
-    if constexpr (Scale < 64) {
-        if (p.plan.overflow) { return can_be_planned<Scale * 4>(g); }
-    }
-    return p.plan.violated == rule::none;
-}
-
 /// Breadth-first search over all transformations. To a fused schedule only overlap is done, to an overlapped one nothing:
-/// what else could be done to them can be done before.
+/// what else could be done to them can be done before. Whether the stages of an overlapped one can work chunk by chunk is not
+/// known before it is lowered.
 template <class Graph, int Max, class Keep>
 struct exploration {
     static constexpr int node_capacity = Graph::node_capacity * 2 + 8;
@@ -140,7 +129,6 @@ struct exploration {
     template <class G>
     constexpr void add(const G& candidate, const message& before, std::string_view step, const schedule& like)
     {
-        if (size == most_of<Keep>()) { return; }
         message how = before;
         how << (before.size() == 0 ? "" : " | ") << step;
         if (size > 0 && !Keep{}(how.view())) { return; }
@@ -235,8 +223,7 @@ struct exploration {
                 if (g[i].label >= 0 && g.text(g[i].label) == labels[k]) { r.g[i].overlap = 1; }
             }
         }
-        const graph_type whole = pruned(r.g).template resized<node_capacity, Graph::symbol_capacity, Graph::output_capacity>();
-        if (can_be_planned(whole)) { add_if_valid(r, from, "overlap", argument.view(), like); }
+        add_if_valid(r, from, "overlap", argument.view(), like);
     }
     /// Whether node i is the first one with its label whose kind can be transformed.
     template <class Can>
@@ -251,8 +238,7 @@ struct exploration {
 
 template <auto Graph, int Max, class Keep>
 struct explored {
-    static constexpr exploration<std::remove_cvref_t<decltype(Graph)>, Max, Keep> result{Graph};
-    static_assert(!result.overflow, "plait: explore<Max>: the program has more than Max schedules; give a larger Max");
+    static constexpr exploration<std::remove_cvref_t<decltype(Graph)>, 2 * Max + 16, Keep> result{Graph};
 
     template <int I>
     static constexpr auto cut_to_size()
@@ -260,9 +246,35 @@ struct explored {
         constexpr auto& g = result.found[I].g;
         return program_t<g.template resized<g.size, g.n_symbols + 1, g.n_outputs>()>{};
     }
+    template <int I>
+    static constexpr bool is_valid()
+    {
+        if constexpr (result.found[I].overlapped) {
+            return planned<decltype(cut_to_size<I>())::graph>::value.violated == rule::none;
+        } else {
+            return true;
+        }
+    }
+    /// The valid ones, by their place in the search: at most as many as are wanted.
+    struct choice {
+        int of[2 * Max + 16]{};
+        int size = 0;
+    };
     template <int... I>
-    static schedules<&result, decltype(cut_to_size<I>())...> all(std::integer_sequence<int, I...>);
-    using type = decltype(all(std::make_integer_sequence<int, result.size>{}));
+    static constexpr choice choose(std::integer_sequence<int, I...>)
+    {
+        constexpr int most = most_of<Keep>();
+        choice c;
+        ((is_valid<I>() && c.size != most ? void(c.of[c.size++] = I) : void()), ...);
+        return c;
+    }
+    static constexpr choice chosen = choose(std::make_integer_sequence<int, result.size>{});
+    static_assert(!result.overflow && chosen.size <= Max, "plait: explore<Max>: the program has more than Max schedules; give a larger Max");
+
+    [[nodiscard]] static constexpr std::string_view how(int i) { return result.found[chosen.of[i]].how.view(); }
+    template <int... I>
+    static schedules<explored, decltype(cut_to_size<chosen.of[I]>())...> all(std::integer_sequence<int, I...>);
+    using type = decltype(all(std::make_integer_sequence<int, chosen.size>{}));
 };
 
 }  // namespace detail

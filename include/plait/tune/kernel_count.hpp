@@ -40,8 +40,8 @@ void add_kernel(std::vector<const char*>& tags)
 }  // namespace detail
 
 /// Counts the kernels of schedules; those that several schedules share count, and are instantiated, once.
-template <auto Exploration, class... Programs>
-kernel_count count_kernels(schedules<Exploration, Programs...> all)
+template <class Explored, class... Programs>
+kernel_count count_kernels(schedules<Explored, Programs...> all)
 {
     std::vector<const char*> tags;
     all.for_each([&](auto program, std::string_view) {
