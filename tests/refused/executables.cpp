@@ -1,5 +1,6 @@
 // Programs without a kernel on the host, and buffers that cannot be bound.
 #include <plait/plait.hpp>
+#include <plait/tune/candidates.hpp>
 
 #include <list>
 #include <vector>
@@ -75,6 +76,11 @@ void run(pl::thread_communicator& comm)
     std::vector<float> values(4);
     run(y = values, part = values);
 }
+#elif defined(CASE_tune_other_buffers)
+// refused tune_other_buffers: plait: tune: the schedules are bound to different buffers, as as_slice makes them; give schedules that store every tensor alike
+constexpr auto mine = pl::tensor<"mine", float>(pl::local, N);
+constexpr auto summed = pl::program<"summed">(pl::update(y, y + pl::label<"sum">(pl::all_reduce(pl::sum, mine))));
+constexpr auto list = pl::candidates({"whole", "sliced"}, summed, summed | pl::split<"sum"> | pl::reorder<"sum"> | pl::as_slice<"y">);
 #elif defined(CASE_scattered_range)
 // refused scattered_range: plait: bind a tensor to a contiguous range \(std::span, std::vector\), a pointer, or a plait::scattered
 void run(std::list<float>& values) { auto b = (x = values); }

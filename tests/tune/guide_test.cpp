@@ -56,6 +56,7 @@ TEST_CASE("the guide to choosing")
         // [/explain]
         CHECK(loaded == here);
         CHECK(what.stages.size() == 2);
+        CHECK(pl::calibrate(comm, 1).bandwidth > 0);  // of next to nothing
         const pl::machine& theirs = *static_cast<const pl::machine*>(comm.exchange(&here, sizeof here, "compare")[0]);
         CHECK(theirs == here);
         for (const double x : {here.launch, here.meeting, here.bandwidth, here.cache_bandwidth, here.product_rate, here.step_rate}) {

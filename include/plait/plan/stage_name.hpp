@@ -118,7 +118,7 @@ struct stage_namer {
         const node& n = image.node_of(p.space);
         name_list of;
         of.add(label_of(image, n));
-        for (std::size_t o = 0; o < 2 && o < p.operands.size() && n.label < 0; ++o) {
+        for (std::size_t o = 0; o < 2 && o < p.operands.size() && !(n.label >= 0); ++o) {
             of.add(tensor_name(image, p.operands[o].slot));
         }
         part(name_of(n.kind), of.text());

@@ -50,15 +50,15 @@ double seconds_of(Communicator& comm, executable<Communicator>& run, std::span<c
 
 }  // namespace detail
 
-/// Measures the machine with all ranks of the communicator at work: a second or two, and 200 MB on each rank. All ranks get
-/// the same numbers. What lies between these ranks becomes the first level; the other levels are copies of it, for you to
+/// Measures the machine with all ranks of the communicator at work: a second or two. `elements`: of the two buffers of f32
+/// that each rank works on, beyond what caches hold. All ranks get the same numbers. What lies between these ranks becomes the first level; the other levels are copies of it, for you to
 /// fill in.
 template <class Communicator>
-machine calibrate(Communicator& comm)
+machine calibrate(Communicator& comm, std::size_t elements = std::size_t{1} << 24)
 {
     using detail::yardsticks;
-    constexpr std::size_t large = std::size_t{1} << 24;
-    constexpr std::size_t small = std::size_t{1} << 14;  // 128 kB in all: in the caches of a core
+    const std::size_t large = std::max<std::size_t>(elements, 64);
+    const std::size_t small = std::min<std::size_t>(std::size_t{1} << 14, large / 4);  // 128 kB in all: in the caches of a core
     auto x = comm.template symmetric<float>(large);
     auto y = comm.template symmetric<float>(large);
     const auto bound = [&](const char* name, auto& buffer, std::size_t n) {
@@ -72,28 +72,29 @@ machine calibrate(Communicator& comm)
     {
         executable run{yardsticks::copy, comm};
         m.launch = times(run, 1);
-        m.bandwidth = 8.0 * large / (times(run, large) - m.launch);
-        m.cache_bandwidth = std::max(m.bandwidth, 8.0 * small / std::max(times(run, small) - m.launch, 1e-9));
-        m.cache = 8.0 * small;
+        const auto rate = [&](std::size_t n) { return 8.0 * static_cast<double>(n) / std::max(times(run, n) - m.launch, 1e-9); };
+        m.bandwidth = rate(large);
+        m.cache_bandwidth = std::max(m.bandwidth, rate(small));
+        m.cache = 8.0 * static_cast<double>(small);
         for (std::size_t n = 2 * small; n < large; n *= 2) {  // as long as it is nearer to the cache's rate than to memory's
-            const double rate = 8.0 * static_cast<double>(n) / (times(run, n) - m.launch);
-            if (rate < (m.bandwidth + m.cache_bandwidth) / 2) { break; }
+            if (rate(n) < (m.bandwidth + m.cache_bandwidth) / 2) { break; }
             m.cache = 8.0 * static_cast<double>(n);
         }
     }
     {
         executable run{yardsticks::words, comm};
-        constexpr std::size_t n = 4 * small;
-        const double t = times(run, n, yardsticks::seed = std::int64_t{1}) - m.launch;
-        m.step_rate = detail::weight_of(op::dropout) * n / std::max(t, 1e-9);
+        const double t = times(run, 2 * small, yardsticks::seed = std::int64_t{1}) - m.launch;
+        m.step_rate = detail::weight_of(op::dropout) * 2 * static_cast<double>(small) / std::max(t, 1e-9);
     }
     {
         executable run{yardsticks::product, comm};
-        constexpr std::size_t k = 512;
+        std::size_t k = 512;
+        while (k * k > large) { k /= 2; }
         auto z = comm.template symmetric<float>(k * k);
         const std::array all{bound("x", x, k * k), bound("y", y, k * k), bound("z", z, k * k),
-                             binding{.what = binding::kind::extent, .name = "M", .count = k}};
-        m.product_rate = 2.0 * k * k * k / (detail::seconds_of<Communicator>(comm, run, all) - m.launch);
+                             binding{.what = binding::kind::extent, .name = "M", .count = static_cast<std::int64_t>(k)}};
+        const double flops = 2.0 * static_cast<double>(k) * static_cast<double>(k) * static_cast<double>(k);
+        m.product_rate = flops / std::max(detail::seconds_of<Communicator>(comm, run, all) - m.launch, 1e-9);
     }
     const auto ranks = static_cast<double>(comm.size());
     if (comm.size() > 1) {
@@ -109,8 +110,9 @@ machine calibrate(Communicator& comm)
         const double most = time(large);
         m.meeting = std::max(nothing - m.launch, 1e-9);
         // A gather reads and writes in memory what it moves: only what it takes beyond that is the link's.
-        const double in_memory = 4.0 * large * (1 + 1 / ranks) / m.bandwidth;
-        const double moved = 4.0 * large * (ranks - 1) / ranks;
+        const double bytes = 4.0 * static_cast<double>(large);
+        const double in_memory = bytes * (1 + 1 / ranks) / m.bandwidth;
+        const double moved = bytes * (ranks - 1) / ranks;
         if (most - least > 2 * in_memory) {
             m.levels[0].latency = std::max(least - nothing, 0.0);
             m.levels[0].bandwidth = moved / (most - least - in_memory);
