@@ -47,6 +47,18 @@ TEST_CASE("copies, constants and values that several tensors take")
     check_sizes(harness::erased(pl::program<"back">(pl::update(y, gathered), pl::update(z, gathered + y)), "back"));
 }
 
+TEST_CASE("a tensor in slices takes its slice of what is computed whole")
+{
+    constexpr auto part = pl::tensor<"part", float>(pl::sliced<0>, N);
+    constexpr auto v = x * 2_c;
+    constexpr auto total = pl::all_reduce(pl::sum, g);
+    check_sizes(harness::erased(pl::program<"alone">(pl::update(part, pl::slice(v))), "alone"));
+    check_sizes(harness::erased(pl::program<"beside">(pl::update(part, pl::slice(v)), pl::update(x, v), pl::update(y, v)), "beside"));
+    check_sizes(harness::erased(pl::program<"summed">(pl::update(part, pl::slice(total)), pl::update(y, total)), "summed"));
+    constexpr auto kept = pl::update(part, pl::slice(v));
+    check_sizes(harness::erased(pl::program<"read">(kept, pl::update(y, pl::all_gather(kept * 3_c))) | pl::fuse, "read"));
+}
+
 TEST_CASE("chains of collectives")
 {
     constexpr auto part = pl::tensor<"part", float>(pl::sliced<0>, N);
