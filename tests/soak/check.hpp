@@ -29,7 +29,7 @@ struct setting {
     int ranks = 1;
     reference::inputs given{};
     harness::layout how{};
-    int chunks = 0;
+    plait::parameters chosen{};
     int steps = 1;
 };
 
@@ -68,7 +68,9 @@ class checker {
         s.given.scalars["a"] = 0.75;
         if (random.chance(30)) { cut(s, n, random); }
         s.how.shift = random.chance(40) ? 1 : 0;
-        s.chunks = random.below(5);
+        s.chosen.chunks = random.below(5);
+        s.chosen.all_reduce = static_cast<plait::all_reduce_algorithm>(random.below(3));
+        s.chosen.stores = static_cast<plait::peer_stores>(random.below(3));
         s.steps = random.chance(25) ? 2 : 1;
         return s;
     }
@@ -107,7 +109,7 @@ class checker {
         harness::program p = c.schedules[schedule];
         p.make = [&](harness::communicator& comm) {
             auto executable = c.schedules[schedule].make(comm);
-            executable->set_chunks(s.chunks);
+            executable->set_parameters(s.chosen);
             return executable;
         };
         try {
@@ -172,7 +174,7 @@ class checker {
             text += s.how.scattered ? ", scattered" : ", partitioned";
             for (const std::int64_t n : s.given.counts.at("N")) { text += " " + std::to_string(n); }
         }
-        return text + ", shift " + std::to_string(s.how.shift) + ", " + std::to_string(s.chunks) + " chunks, " + std::to_string(s.steps) + " steps";
+        return text + ", shift " + std::to_string(s.how.shift) + ", " + plait::text_of(s.chosen) + ", " + std::to_string(s.steps) + " steps";
     }
 };
 
