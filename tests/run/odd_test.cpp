@@ -161,6 +161,24 @@ TEST_CASE("three hundred operations in one kernel")
     }
 }
 
+TEST_CASE("a rank's own tensor keeps what all ranks have, and is combined again")
+{
+    constexpr auto sum = pl::label<"sum">(pl::all_reduce(pl::sum, g));
+    constexpr auto kept = pl::update(g, sum * 0.5_c);
+    constexpr auto again = pl::label<"again">(pl::all_reduce(pl::sum, kept * kept));
+    constexpr auto prog = pl::program<"kept">(kept, pl::update(x, again + x));
+    constexpr auto moved = prog | pl::split<"sum"> | pl::reorder<"sum">;
+    const harness::program first = harness::erased(prog, "whole");
+    for (const harness::program& p : {harness::erased(moved, "moved"), harness::erased(moved | pl::split<"again"> | pl::reorder<"again">, "both"),
+                                      harness::erased(moved | pl::split<"again"> | pl::reorder<"again"> | pl::fuse, "fused")}) {
+        for (int ranks : {1, 3}) {
+            const reference::inputs given = harness::random_inputs(first, ranks, {{"N", 1025}});
+            CAPTURE(p.name);
+            CHECK(harness::run(p, ranks, given) == harness::check(first, ranks, given, 10));
+        }
+    }
+}
+
 TEST_CASE("transformations in odd orders are refused or right, never wrong")
 {
     constexpr auto sum = pl::label<"sum">(pl::all_reduce(pl::sum, g));
