@@ -237,6 +237,72 @@ TEST_CASE("ranks that differ: in extents, scalars, program")
     }
 }
 
+/// What each of three ranks throws that run `usual`, but rank 2 `odd`. Nothing is written.
+template <class Usual, class Odd>
+std::string difference(Usual usual, Odd odd)
+{
+    std::array<std::string, 3> errors;
+    pl::threads::run(3, [&](pl::thread_communicator& comm) {
+        try {
+            comm.rank() == 2 ? odd(comm) : usual(comm);
+        } catch (const pl::error& e) {
+            errors[static_cast<std::size_t>(comm.rank())] = e.what();
+        }
+    });
+    CHECK(errors[1] == errors[0]);
+    CHECK(errors[2] == errors[0]);
+    return errors[0];
+}
+
+TEST_CASE("ranks that differ: in a dtype, a constant, an operator, a schedule, parameters")
+{
+    constexpr auto wide = pl::program<"sgd">(pl::update(pl::tensor<"p", double>(pl::replicated, N), pl::all_reduce(pl::sum, pl::tensor<"g", double>(pl::local, N))));
+    constexpr auto narrow = pl::program<"sgd">(pl::update(p, avg));
+    constexpr auto scaled = pl::program<"sgd">(pl::update(p, 0.5_c * avg));
+    constexpr auto other_scale = pl::program<"sgd">(pl::update(p, 0.25_c * avg));
+    constexpr auto largest = pl::program<"sgd">(pl::update(p, pl::all_reduce(pl::max, g)));
+    const auto runs = []<class T>(auto program, T, pl::parameters chosen = {}) {
+        return [program, chosen](pl::thread_communicator& comm) {
+            std::vector<T> in(n, T(1)), out(n, T(2));
+            executable run{program, comm};
+            run.set_parameters(chosen);
+            struct untouched {
+                std::vector<T>& out;
+                ~untouched() { CHECK(out == std::vector<T>(n, T(2))); }
+            } check{out};
+            run(pl::tensor<"g", T>(pl::local, N) = in, pl::tensor<"p", T>(pl::replicated, N) = out);
+        };
+    };
+    const std::string program = "plait: program \"sgd\" differs between ranks: rank 2: another program or schedule than rank 0; give all ranks the same";
+    CHECK(difference(runs(narrow, 0.0F), runs(wide, 0.0)) == program);
+    CHECK(difference(runs(scaled, 0.0F), runs(other_scale, 0.0F)) == program);
+    CHECK(difference(runs(narrow, 0.0F), runs(largest, 0.0F)) == program);
+    CHECK(difference(runs(narrow, 0.0F), runs(narrow | pl::split<"avg">, 0.0F)) == program);
+    CHECK(difference(runs(scaled, 0.0F), runs(scaled | pl::split<"avg"> | pl::reorder<"avg">, 0.0F)) == program);
+    const auto set = [&](pl::parameters chosen) { return difference(runs(narrow, 0.0F), runs(narrow, 0.0F, chosen)); };
+    CHECK(set({.chunks = 3}).find("rank 2: set to 3 chunks, others to ") != std::string::npos);
+    CHECK(set({.all_reduce = pl::all_reduce_algorithm::two_shot}).find("rank 2: set to two-shot, others to ") != std::string::npos);
+    CHECK(set({.stores = pl::peer_stores::cached}).find("rank 2: set to cached stores, others to ") != std::string::npos);
+}
+
+TEST_CASE("two ranks of five that differ are both named, and the others are the measure")
+{
+    std::array<std::string, 5> errors;
+    pl::threads::run(5, [&](pl::thread_communicator& comm) {
+        buffers b;
+        executable run{whole, comm};
+        try {
+            run(g = b.gradient, p = b.parameters, m = b.state, lr = comm.rank() == 0 || comm.rank() == 3 ? 1.0F : 2.0F);
+        } catch (const pl::error& e) {
+            errors[static_cast<std::size_t>(comm.rank())] = e.what();
+        }
+    });
+    for (const std::string& what : errors) {
+        CHECK(what == "plait: program \"sgd\" differs between ranks: rank 0: another value of scalar \"lr\" than rank 1; rank 3: another value of "
+                      "scalar \"lr\" than rank 1; give all ranks the same");
+    }
+}
+
 TEST_CASE("buffers that overlap")
 {
     refused(

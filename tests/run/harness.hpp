@@ -40,8 +40,9 @@ struct program {
     std::function<std::map<std::string, std::vector<reference::numbers>>(int ranks, const reference::inputs&)> evaluate;
 };
 
+/// A program without what it means.
 template <class Program>
-program erased(Program p, std::string name)
+program described(Program p, std::string name)
 {
     program e;
     e.name = std::move(name);
@@ -60,6 +61,12 @@ program erased(Program p, std::string name)
         e.tensors.push_back(t);
     }
     e.make = [p](communicator& comm) { return std::make_unique<plait::executable<communicator>>(p, comm); };
+    return e;
+}
+template <class Program>
+program erased(Program p, std::string name)
+{
+    program e = described(p, std::move(name));
     e.evaluate = [p](int ranks, const reference::inputs& given) { return reference::evaluate(p, ranks, given); };
     return e;
 }

@@ -47,6 +47,18 @@ TEST_CASE("copies, constants and values that several tensors take")
     check_sizes(harness::erased(pl::program<"back">(pl::update(y, gathered), pl::update(z, gathered + y)), "back"));
 }
 
+TEST_CASE("a tensor in slices takes its slice of what is computed whole")
+{
+    constexpr auto part = pl::tensor<"part", float>(pl::sliced<0>, N);
+    constexpr auto v = x * 2_c;
+    constexpr auto total = pl::all_reduce(pl::sum, g);
+    check_sizes(harness::erased(pl::program<"alone">(pl::update(part, pl::slice(v))), "alone"));
+    check_sizes(harness::erased(pl::program<"beside">(pl::update(part, pl::slice(v)), pl::update(x, v), pl::update(y, v)), "beside"));
+    check_sizes(harness::erased(pl::program<"summed">(pl::update(part, pl::slice(total)), pl::update(y, total)), "summed"));
+    constexpr auto kept = pl::update(part, pl::slice(v));
+    check_sizes(harness::erased(pl::program<"read">(kept, pl::update(y, pl::all_gather(kept * 3_c))) | pl::fuse, "read"));
+}
+
 TEST_CASE("chains of collectives")
 {
     constexpr auto part = pl::tensor<"part", float>(pl::sliced<0>, N);
@@ -146,6 +158,24 @@ TEST_CASE("three hundred operations in one kernel")
     const harness::program p = harness::erased(scheduled, "long chain");
     for (int ranks : {1, 3}) {
         for (std::int64_t n : {1, 2049}) { harness::check(p, ranks, harness::random_inputs(p, ranks, {{"N", n}}), 100); }
+    }
+}
+
+TEST_CASE("a rank's own tensor keeps what all ranks have, and is combined again")
+{
+    constexpr auto sum = pl::label<"sum">(pl::all_reduce(pl::sum, g));
+    constexpr auto kept = pl::update(g, sum * 0.5_c);
+    constexpr auto again = pl::label<"again">(pl::all_reduce(pl::sum, kept * kept));
+    constexpr auto prog = pl::program<"kept">(kept, pl::update(x, again + x));
+    constexpr auto moved = prog | pl::split<"sum"> | pl::reorder<"sum">;
+    const harness::program first = harness::erased(prog, "whole");
+    for (const harness::program& p : {harness::erased(moved, "moved"), harness::erased(moved | pl::split<"again"> | pl::reorder<"again">, "both"),
+                                      harness::erased(moved | pl::split<"again"> | pl::reorder<"again"> | pl::fuse, "fused")}) {
+        for (int ranks : {1, 3}) {
+            const reference::inputs given = harness::random_inputs(first, ranks, {{"N", 1025}});
+            CAPTURE(p.name);
+            CHECK(harness::run(p, ranks, given) == harness::check(first, ranks, given, 10));
+        }
     }
 }
 

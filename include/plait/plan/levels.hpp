@@ -61,7 +61,9 @@ struct levels {
             if (g[i].kind == op::slice) { value[i] = value[g[i].args[0]]; }
             if (g[i].kind == op::update) {
                 const int v = value[g[i].args[1]];
-                const bool same = g[v].type == g[i].type && g[v].dims == g[i].dims;
+                // A tensor in slices takes its slice alone of a value that is made whole.
+                const bool same =
+                    g[v].type == g[i].type && g[v].dims == g[i].dims && g[v].sliced_along() == g[i].sliced_along();
                 // A copy of a tensor is made by the update; and so is a second one of what is stored in one place alone.
                 const bool copied = is_leaf(g[v].kind) || (is_stored_once(g[v]) && stored[v]);
                 if (same && !copied) {

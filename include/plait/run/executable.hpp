@@ -14,10 +14,12 @@
 #include <plait/run/bind.hpp>
 #include <plait/run/checked_program.hpp>
 #include <plait/run/host_runner.hpp>
+#include <plait/run/one_at_a_time.hpp>
 #include <plait/run/staging.hpp>
 #include <plait/run/trace.hpp>
 
 #include <array>
+#include <atomic>
 #include <concepts>
 #include <cstddef>
 #include <exception>
@@ -71,6 +73,7 @@ class executable {
     /// The same with bindings that are known at run time only.
     void run(std::span<const binding> bindings)
     {
+        const detail::one_at_a_time here(busy_, image_.name);
         agree(bindings);
         run_agreed();
     }
@@ -247,6 +250,7 @@ class executable {
     std::vector<std::byte*> peer_workspace_;
     std::byte* workspace_ = nullptr;
     std::size_t workspace_size_ = 0;
+    std::atomic<bool> busy_ = false;  // a thread is in run
     bool agreed_ = false;    // on the buffers and extents of the last run
     bool prepared_ = false;
     std::string at_start_;

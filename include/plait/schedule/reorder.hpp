@@ -37,7 +37,8 @@ constexpr scheduled<roomy<Graph>> reorder_graph(const Graph& old, std::string_vi
         } else if (!s.has_early_operand(n)) {
             if (s.collective.kind != op::all_gather || !s.reduce_slices(i, target)) { s.keep(i); }
         } else if (n.kind == op::update) {
-            s.early[i] = s.early[n.args[1]];  // who reads the new value can read its slice
+            // Who reads the new value can read its slice; but as a rank's own value it must stay one.
+            if (n.layout != layout_kind::local) { s.early[i] = s.early[n.args[1]]; }
             s.keep(i);
         } else if (!s.advance(i)) {
             if (first_consumer.size() == 0) { first_consumer << ", consumed by " << name_of(n.kind); }

@@ -1,0 +1,55 @@
+// Rank 1 dies in the middle of many runs of a program, in the way that the argument names. Every other rank must get an
+// error and say so: a line "rank R survives: TEXT".
+#include <plait/fabric/mpi.hpp>
+#include <plait/plait.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace pl = plait;
+
+void die(const std::string& how)
+{
+    if (how == "exit") { std::_Exit(3); }
+    if (how == "abort") { std::abort(); }
+    if (how == "kill") { std::raise(SIGKILL); }
+    if (how == "stop") { std::raise(SIGSTOP); }  // it hangs, and is there no more for the others
+    if (how == "throw") { throw std::runtime_error("root cause"); }
+}
+
+void work(pl::mpi_communicator& comm, const std::string& how)
+{
+    using adam = pl::optim::adam<>;
+    const std::int64_t n = 10000;
+    const auto part = static_cast<std::size_t>(pl::slice_of(n, comm.rank(), comm.size()).count);
+    std::vector<float> g(n, 1.0F), p(n, 1.0F), m(part), v(part);
+    pl::executable run{adam::fused, comm};
+    for (int t = 0;; ++t) {
+        if (comm.rank() == 1 && t == 100) { die(how); }
+        run(adam::g = g, adam::p = p, adam::m = m, adam::v = v, adam::lr = 0.1F, adam::beta1 = 0.9F, adam::beta2 = 0.9F,
+            adam::eps = 1e-8F, adam::c1 = 1.0F, adam::c2 = 1.0F);
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    const std::string how = argc > 1 ? argv[1] : "";
+    MPI_Init(&argc, &argv);
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    try {
+        pl::mpi::run(MPI_COMM_WORLD, [&](pl::mpi_communicator& comm) { work(comm, how); }, {.deadline = std::chrono::seconds(3)});
+    } catch (const std::exception& e) {
+        std::cout << "rank " + std::to_string(rank) + " survives: " + e.what() + "\n" << std::flush;
+    }
+    std::_Exit(0);  // MPI cannot be finalised without the dead
+}
