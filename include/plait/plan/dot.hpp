@@ -1,6 +1,8 @@
 // Programs in the DOT language of Graphviz.
 #pragma once
 
+#include <plait/core/error.hpp>
+#include <plait/core/json.hpp>
 #include <plait/core/markup.hpp>
 #include <plait/plan/picture.hpp>
 
@@ -20,7 +22,7 @@ inline std::string to_dot(const picture& p)
         "shape=box style=filled fillcolor=\"#f7d794\" color=\"#b87f00\" penwidth=2",    // collective
         "shape=box style=\"filled,rounded\" fillcolor=\"#f3f5f7\" color=\"#1f2328\" penwidth=2"};  // update
     constexpr std::string_view frames[] = {"color=\"#0072b2\"", "color=\"#e69f00\"", "color=\"#1f2328\" penwidth=2"};
-    std::string s = "digraph \"" + json_text(p.title) + "\" {\n"
+    std::string s = "digraph " + json::value(p.title).text() + " {\n"
                     "  graph [fontname=\"Helvetica\" fontsize=12 labeljust=l style=rounded nodesep=0.2 ranksep=0.35];\n"
                     "  node [fontname=\"Helvetica\" fontsize=12 margin=\"0.12,0.05\" height=0.3];\n"
                     "  edge [color=\"#59636e\" arrowsize=0.6];\n";
@@ -38,8 +40,8 @@ inline std::string to_dot(const picture& p)
     }
     for (std::size_t stage = 0; stage < p.stages.size(); ++stage) {
         const picture::stage& st = p.stages[stage];
-        s += joined({"  subgraph cluster_", stage, " {\n    label=\"", stage, ": ", json_text(st.name + remark_on(st)),
-                     "\" ", frames[static_cast<int>(st.kind)], ";\n"});
+        s += joined({"  subgraph cluster_", stage, " {\n    label=", json::value(joined({stage, ": ", st.name, remark_on(st)})).text(),
+                     " ", frames[static_cast<int>(st.kind)], ";\n"});
         for (std::size_t i = 0; i < p.boxes.size(); ++i) {
             if (in_stage(p.boxes[i], stage)) { node_text(i, "    "); }
         }

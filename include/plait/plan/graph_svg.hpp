@@ -45,15 +45,22 @@ inline void write_headings(std::string& s, const picture& p, const graph_layout&
     });
 }
 
+/// Boxes without a type are lower.
+inline double height_of(const picture::box& b) { return graph_layout::box_height - (b.type.empty() ? 10 : 0); }
+
 /// Lines are curves that leave and reach boxes upright and are smooth where they bend (Catmull and Rom 1974).
-inline void write_lines(std::string& s, const graph_layout& l)
+inline void write_lines(std::string& s, const picture& p, const graph_layout& l)
 {
+    const auto inset = [&](std::size_t spot) {
+        return (graph_layout::box_height - height_of(p.boxes[static_cast<std::size_t>(l.spots[spot].box)])) / 2;
+    };
     for (const std::vector<std::size_t>& through : l.lines) {
         const auto x = [&](std::size_t i) { return l.spots[through[i]].x; };
         const std::size_t last = through.size() - 1;
         for (std::size_t i = 0; i < last; ++i) {
-            const double from = l.rows[l.spots[through[i]].row].y + graph_layout::box_height * (i == 0 ? 1.0 : 0.5);
-            const double to = l.rows[l.spots[through[i + 1]].row].y + graph_layout::box_height * (i + 1 == last ? 0 : 0.5);
+            const double half = graph_layout::box_height / 2;
+            const double from = l.rows[l.spots[through[i]].row].y + (i == 0 ? 2 * half - inset(through[0]) : half);
+            const double to = l.rows[l.spots[through[i + 1]].row].y + (i + 1 == last ? inset(through[last]) : half);
             const double bow = (to - from) / 2.5;
             const double leans = i == 0 ? 0 : (x(i + 1) - x(i - 1)) / 5;
             const double arrives = i + 1 == last ? 0 : (x(i + 2) - x(i)) / 5;
@@ -71,7 +78,7 @@ inline void write_boxes(std::string& s, const picture& p, const graph_layout& l)
     for (const graph_layout::spot& at : l.spots) {
         if (at.box < 0) { continue; }
         const picture::box& b = p.boxes[static_cast<std::size_t>(at.box)];
-        const double height = b.type.empty() ? graph_layout::box_height - 10 : graph_layout::box_height;
+        const double height = height_of(b);
         const double y = l.rows[at.row].y + (graph_layout::box_height - height) / 2;
         s += joined({"<rect class=\"", looks[static_cast<int>(b.look)], "\" x=\"", decimal(at.x - at.width / 2, 1), "\" y=\"", decimal(y, 1),
                      "\" width=\"", decimal(at.width, 1), "\" height=\"", decimal(height, 1), "\" rx=\"",
@@ -109,7 +116,7 @@ inline std::string svg_of(const picture& p)
                             "\" role=\"img\" aria-label=\"", markup_text(p.title), "\">\n", style,
                             "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n"});
     write_frames(s, p, l);
-    write_lines(s, l);
+    write_lines(s, p, l);
     write_headings(s, p, l);
     write_boxes(s, p, l);
     return s + "</svg>\n";

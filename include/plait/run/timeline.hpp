@@ -57,7 +57,7 @@ class timeline_drawing {
 
     std::string draw()
     {
-        const int height = top_ + t_.ranks * rank_height + 40;
+        const int height = top_ + t_.ranks * rank_height + 18;
         s_ = joined({"<svg class=\"plait-timeline\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", o_.width, " ", height,
                      "\" width=\"", o_.width, "\" height=\"", height, "\" role=\"img\" aria-label=\"",
                      markup_text(o_.title.empty() ? "timeline" : o_.title), "\">\n", style});
