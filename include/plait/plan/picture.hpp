@@ -206,7 +206,7 @@ class picture_maker {
                 if (scalar_[index(n.args[a])]) { s += (shown++ > 0 ? ", " : " ") + expression(n.args[a], false); }
             }
         }
-        return n.label < 0 ? s : joined({s, " '", image_.text(n.label), "'"});
+        return n.label == -1 ? s : joined({s, " '", image_.text(n.label), "'"});
     }
 
     const program_image& image_;
