@@ -10,6 +10,7 @@
 #include "support/optimizer.hpp"
 #include "support/options.hpp"
 #include "support/progress.hpp"
+#include "support/report.hpp"
 #include "support/sample.hpp"
 #include "support/scheduled.hpp"
 
@@ -194,6 +195,7 @@ void show_sample(const options& chosen, const corpus& text, model_shape shape, c
 
 void run(const options& chosen)
 {
+    if (chosen.report) { return write_report(*chosen.report, chosen.ranks); }
     model_shape shape;
     shape.context = static_cast<std::size_t>(chosen.context);
     shape.hidden = static_cast<std::size_t>(chosen.hidden);

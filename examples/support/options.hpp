@@ -29,6 +29,7 @@ struct options {
     optimizer_kind optimizer = optimizer_kind::adam;
     int sample = 600;  ///< bytes of text to write after training
     bool table = true;
+    std::optional<std::string> report;  ///< a file: measure schedules and write this page instead of training
     bool help = false;
 };
 
@@ -46,6 +47,8 @@ Trains a small language model on text, data-parallel, with a scheduled plait pro
   --optimizer NAME     adam or lamb (default adam)
   --sample N           bytes of text to write after training (default 600)
   --no-table           leave out the comparison of schedules
+  --report FILE        instead: measure some programs in all their schedules, and write FILE, a page of HTML with times,
+                       stages, timelines and graphs, for any browser
   --help               print this
 Losses depend on the options and the number of ranks alone: the same command prints the same losses.
 )";
@@ -151,6 +154,8 @@ inline options parse_options(std::span<const char* const> arguments)
             result.sample = in.number(0, 1'000'000);
         } else if (flag == "--no-table") {
             result.table = !in.present();
+        } else if (flag == "--report") {
+            result.report = in.value();
         } else if (flag == "--help" || flag == "-h") {
             result.help = in.present();
             break;

@@ -6,6 +6,7 @@
 #include <plait/fabric/threads.hpp>
 #include <plait/optim/lamb.hpp>
 #include <plait/optim/sgd.hpp>
+#include <plait/plan/dot.hpp>
 #include <plait/plan/traffic.hpp>
 #include <plait/run/executable.hpp>
 #include <plait/schedule/schedule.hpp>

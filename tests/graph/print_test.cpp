@@ -1,4 +1,4 @@
-// Programs as text and in the DOT language.
+// Programs as text.
 #include <plait/schedule/schedule.hpp>
 
 #include <doctest/doctest.h>
@@ -73,27 +73,6 @@ TEST_CASE("print: axes, roots, reductions and numbers")
   %12 = add(%10, %11) : f32 [N, 3] local
   %13 = update(a, %12) : f32 [N, 3] local
 )");
-}
-
-TEST_CASE("print: DOT, with collectives set apart")
-{
-    CHECK(pl::to_dot(pl::program<"halve">(pl::update(p, p * 0.5_c))) == R"(digraph "halve" {
-  node [fontname="sans-serif"];
-  n0 [shape=oval,label="p\nf32 [N] replicated"];
-  n1 [shape=oval,label="0.5\nnumber [] replicated"];
-  n2 [shape=box,style=rounded,label="mul\nf32 [N] replicated"];
-  n0 -> n2;
-  n1 -> n2;
-  n3 [shape=box,style=rounded,label="update\nf32 [N] replicated"];
-  n0 -> n3;
-  n2 -> n3;
-}
-)");
-    constexpr auto h = pl::tensor<"h", float>(pl::replicated, N);
-    constexpr auto sum = pl::program<"sum">(pl::update(h, pl::label<"s">(pl::all_reduce(pl::sum, pl::cast<float>(g)))));
-    CHECK(pl::to_dot(sum).find("n3 [shape=box,penwidth=2,label=\"all_reduce 's'\\nf32 [N] replicated\"];") != std::string::npos);
-    constexpr auto fused = pl::program<"fused">(pl::update(p, p + pl::label<"s">(pl::all_reduce(pl::sum, pl::cast<float>(g))))) | pl::fuse;
-    CHECK(pl::to_dot(fused).find("style=filled,fillcolor=lightgrey,label=\"all_reduce 's'") != std::string::npos);
 }
 
 }  // namespace

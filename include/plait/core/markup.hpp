@@ -1,4 +1,4 @@
-// Text and numbers for files that others read: XML, HTML, JSON. The same in every locale.
+// Text and numbers in XML and HTML. The same in every locale.
 #pragma once
 
 #include <charconv>
@@ -22,27 +22,6 @@ inline std::string markup_text(std::string_view s)
         case '\n':
         case '\t': out += c; break;
         default: out += code < 0x20 || code == 0x7F ? '?' : c;
-        }
-    }
-    return out;
-}
-
-/// Text within the quotes of a JSON string.
-inline std::string json_text(std::string_view s)
-{
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string out;
-    for (const char c : s) {
-        const auto code = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\') {
-            out += '\\';
-            out += c;
-        } else if (code < 0x20) {
-            out += "\\u00";
-            out += digits[code >> 4U];
-            out += digits[code & 15U];
-        } else {
-            out += c;
         }
     }
     return out;

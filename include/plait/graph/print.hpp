@@ -1,4 +1,4 @@
-// Graphs as text and as Graphviz DOT.
+// Graphs as text.
 #pragma once
 
 #include <plait/core/error.hpp>
@@ -83,25 +83,6 @@ std::string print(const graph<N, S, O>& g)
         s += "\n";
     }
     return s;
-}
-
-/// The graph in the DOT language of Graphviz: collectives are boxes in bold (filled when fused), tensors are ovals.
-template <int N, int S, int O>
-std::string to_dot(const graph<N, S, O>& g)
-{
-    std::string s = "digraph \"" + std::string{g.name.view()} + "\" {\n  node [fontname=\"sans-serif\"];\n";
-    for (int i = 0; i < g.size; ++i) {
-        const node& n = g[i];
-        std::string text = is_leaf(n.kind) ? detail::operand_text(g, i) : std::string{name_of(n.kind)};
-        if (n.label >= 0) { text += " '" + std::string{g.text(n.label)} + "'"; }
-        const char* look = is_leaf(n.kind) ? "shape=oval" : is_collective(n.kind) ? "shape=box,penwidth=2" : "shape=box,style=rounded";
-        if (n.fused) { look = "shape=box,penwidth=2,style=filled,fillcolor=lightgrey"; }
-        s += "  n" + std::to_string(i) + " [" + look + ",label=\"" + text + "\\n" + detail::type_text(g, i) + "\"];\n";
-        for (int a = 0; a < n.n_args; ++a) {
-            s += "  n" + std::to_string(n.args[a]) + " -> n" + std::to_string(i) + ";\n";
-        }
-    }
-    return s + "}\n";
 }
 
 }  // namespace plait

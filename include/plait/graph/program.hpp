@@ -13,10 +13,8 @@ struct program_t {
     static constexpr const auto& graph = Graph;
 };
 
-/// A program as text, and in the DOT language: its graph's.
+/// A program as text: its graph's.
 template <auto Graph>
 std::string print(program_t<Graph>) { return print(Graph); }
-template <auto Graph>
-std::string to_dot(program_t<Graph>) { return to_dot(Graph); }
 
 }  // namespace plait

@@ -55,7 +55,7 @@ inline std::string tensor_name(const program_image& image, int slot)
 }
 inline std::string label_of(const program_image& image, const node& n)
 {
-    return n.label < 0 ? std::string{} : std::string{image.text(n.label)};
+    return n.label == -1 ? std::string{} : std::string{image.text(n.label)};
 }
 
 }  // namespace detail
@@ -118,7 +118,7 @@ struct stage_namer {
         const node& n = image.node_of(p.space);
         name_list of;
         of.add(label_of(image, n));
-        for (std::size_t o = 0; o < 2 && o < p.operands.size() && !(n.label >= 0); ++o) {
+        for (std::size_t o = 0; o < 2 && o < p.operands.size() && n.label == -1; ++o) {
             of.add(tensor_name(image, p.operands[o].slot));
         }
         part(name_of(n.kind), of.text());

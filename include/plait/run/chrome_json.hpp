@@ -2,7 +2,7 @@
 #pragma once
 
 #include <plait/core/error.hpp>
-#include <plait/core/markup.hpp>
+#include <plait/core/json.hpp>
 #include <plait/core/write_file.hpp>
 #include <plait/run/gather.hpp>
 
@@ -56,8 +56,8 @@ inline std::string chrome_json(const timeline& t)
         s += joined({"{\"ph\": \"X\", \"pid\": ", e.rank, ", \"tid\": ", static_cast<int>(e.lane),
                      ", \"ts\": ", detail::microseconds(e.begin - first),
                      ", \"dur\": ", detail::microseconds(e.end - e.begin), ", \"cat\": \"", name_of(e.what),
-                     "\", \"name\": \"", detail::json_text(detail::name_of_event(t, e)), "\", \"args\": {\"program\": \"",
-                     detail::json_text(p.name), "\", \"run\": ", e.run});
+                     "\", \"name\": ", json::value(detail::name_of_event(t, e)).text(), ", \"args\": {\"program\": ",
+                     json::value(p.name).text(), ", \"run\": ", e.run});
         if (e.pass >= 0) { s += joined({", \"pass\": ", e.pass}); }
         if (e.chunk >= 0) { s += joined({", \"chunk\": ", e.chunk}); }
         s += "}},\n";

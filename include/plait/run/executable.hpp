@@ -143,7 +143,8 @@ class executable {
     }
 
     /// Records in `t` what this rank does in calls from now on, under this name (empty: the program's), until it is given
-    /// null. Not collective: a rank may record alone.
+    /// null. Not collective: a rank may record alone. (On devices this waits for the stream. Events reach `t` in later runs,
+    /// the last ones with set_trace(nullptr); runs that are captured into a graph are not recorded.)
     void set_trace(trace* t, std::string_view name = {}) { runner_.set_trace(t, name); }
 
     /// Bytes of workspace that this rank holds.

@@ -58,7 +58,7 @@ inline hidden_time hidden_communication(const timeline& t)
             if (e.rank != rank || e.lane != trace_lane::link) { continue; }
             sum.moving += e.end - e.begin;
             while (from != busy.end() && from->second <= e.begin) { ++from; }
-            for (auto b = from; b != busy.end() && b->first < e.end; ++b) {
+            for (auto b = from; b != busy.end() && e.end > b->first; ++b) {
                 sum.hidden += std::min(b->second, e.end) - std::max(b->first, e.begin);
             }
         }

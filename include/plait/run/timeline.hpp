@@ -57,20 +57,21 @@ class timeline_drawing {
 
     std::string draw()
     {
-        const int height = top_ + t_.ranks * rank_height + 40;
+        const int height = top_ + t_.ranks * rank_height + 18;
         s_ = joined({"<svg class=\"plait-timeline\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", o_.width, " ", height,
                      "\" width=\"", o_.width, "\" height=\"", height, "\" role=\"img\" aria-label=\"",
                      markup_text(o_.title.empty() ? "timeline" : o_.title), "\">\n", style});
         s_ += joined({"<rect class=\"paper\" width=\"", o_.width, "\" height=\"", height, "\"/>\n"});
         if (!o_.title.empty()) { text(left, 22, "title", o_.title); }
         legend();
+        for (int r = 0; r < t_.ranks; ++r) { lanes(r); }
         axis();
         for (int r = 0; r < t_.ranks; ++r) { rank(r); }
         return s_ + "</svg>\n";
     }
 
   private:
-    static constexpr int left = 128;
+    static constexpr int left = 140;
     static constexpr int right = 20;
     static constexpr int lane = 22;
     static constexpr int rank_height = 2 * lane + 16;
@@ -125,8 +126,7 @@ class timeline_drawing {
         entry('m', false, "communication");
         entry('f', true, "both in one kernel");
         entry('w', false, "waiting");
-        const bool merged = t_.dropped > 0;
-        if (merged) { text(at, y + 10, "small", joined({t_.dropped, " events were not recorded"})); }
+        if (t_.dropped > 0) { text(at, y + 10, "small", joined({t_.dropped, " events were not recorded"})); }
     }
 
     void axis()
@@ -144,10 +144,10 @@ class timeline_drawing {
             text(at, bottom + 16, "small middle", decimal(i * step / unit, decimals));
         }
         const std::string_view name = unit == 1 ? "ns" : unit == 1e3 ? "µs" : unit == 1e6 ? "ms" : "s";
-        text(left - 12, bottom + 16, "small end", joined({"time, ", name}));
+        text(left - 24, bottom + 16, "small end", joined({"time, ", name}));
     }
 
-    void rank(int r)
+    void lanes(int r)
     {
         const double y = top_ + r * rank_height;
         text(12, y + lane + 4, "name", joined({"rank ", r}));
@@ -156,6 +156,10 @@ class timeline_drawing {
         rect(left, y, o_.width - left - right, lane - 1, "lane");
         rect(left, y + lane, o_.width - left - right, lane - 1, "lane");
         s_ += "\n";
+    }
+    void rank(int r)
+    {
+        const double y = top_ + r * rank_height;
         const bool has_link = std::ranges::any_of(
             t_.events, [&](const trace_event& e) { return e.rank == r && e.lane == trace_lane::link; });
         for (const trace_lane l : {trace_lane::compute, trace_lane::communication, trace_lane::link}) { boxes(r, l, has_link, y); }
@@ -187,9 +191,8 @@ class timeline_drawing {
     {
         const double width = std::max(b.to - b.from, 0.6);
         const trace_event& e = *b.event;
-        std::string what = name_of_event(t_, e);
-        if (e.lane == trace_lane::link) { what = "transfer for " + what; }
-        std::string title = what;
+        const std::string what = name_of_event(t_, e);
+        std::string title = (e.lane == trace_lane::link ? "transfer for " : "") + what;
         if (b.count > 1) {
             title += joined({", ", b.count, " of them"});
         } else {

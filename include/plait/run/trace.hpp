@@ -169,6 +169,19 @@ class trace {
 
 namespace detail {
 
+/// By pass of a program, what its events are.
+inline std::vector<activity> activities_of(const program_image& image)
+{
+    std::vector<activity> all;
+    for (const pass_view& p : image.plan.passes) {
+        const stage_kind k = kind_of_stage(p);
+        all.push_back(k == stage_kind::compute         ? activity::compute
+                      : k == stage_kind::communication ? activity::communication
+                                                       : activity::fused);
+    }
+    return all;
+}
+
 /// What a runner writes events with. Off, each call is one branch that is never taken.
 class tracer {
   public:
@@ -179,13 +192,7 @@ class tracer {
         if (t == nullptr) { return; }
         event_.program = t->add_program(image, name);
         event_.rank = rank;
-        kinds_.clear();
-        for (const pass_view& p : image.plan.passes) {
-            const stage_kind k = kind_of_stage(p);
-            kinds_.push_back(k == stage_kind::compute         ? activity::compute
-                             : k == stage_kind::communication ? activity::communication
-                                                              : activity::fused);
-        }
+        kinds_ = activities_of(image);
     }
     [[nodiscard]] bool on() const { return to_ != nullptr; }
     /// The time, or nothing in particular while off.

@@ -19,6 +19,10 @@ namespace plait::cuda {
 struct tape_entry {
     std::unique_ptr<launch> what;
     bool beside = false;  // on the second stream
+    int pass = -1;        // whose work this is; -1: meetings, signals, orders
+    int chunk = -1;       // of a pipeline
+
+    [[nodiscard]] bool belongs_with(const tape_entry& o) const { return pass == o.pass && chunk == o.chunk && beside == o.beside; }
 };
 using launch_tape = std::vector<tape_entry>;
 
@@ -82,7 +86,7 @@ class pipeline_builder {
 
   private:
     static bool is_beside(const pass_view& p) { return !is_contraction(p.kind); }
-    void put(std::unique_ptr<launch> l, bool beside) { tape_.push_back({std::move(l), beside}); }
+    void put(std::unique_ptr<launch> l, bool beside) { tape_.push_back({std::move(l), beside, -1, -1}); }
     void hand_over(bool from_beside)
     {
         const auto e = std::make_shared<stream_event>();
@@ -102,7 +106,7 @@ class pipeline_builder {
             b.within = within;
             code_[p](b);
         });
-        for (auto& l : list) { put(std::move(l), beside); }
+        for (auto& l : list) { tape_.push_back({std::move(l), beside, static_cast<int>(p), k}); }
         if (is_awaited(p)) {
             const auto at = static_cast<std::int64_t>(p) * args_.world_size() + args_.world_rank();
             put(make_signal(b.stage, &post_kernel<>, post_arguments{area_.areas, area_.posted + p, at, args_.world_size()}), beside);

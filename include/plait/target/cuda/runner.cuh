@@ -6,12 +6,14 @@
 #include <plait/target/cuda/pipeline.cuh>
 #include <plait/target/cuda/stream.cuh>
 #include <plait/target/cuda/target.cuh>
+#include <plait/target/cuda/trace.cuh>
 
 #include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace plait::cuda {
@@ -73,7 +75,15 @@ class runner {
     {
         comm_.check();
         const on_device here(comm_.device());
+        if (tracer_.on() && !is_captured()) { return tracer_.run(tape_, comm_.stream(), beside_ ? beside_->get() : nullptr); }
         for (const tape_entry& e : tape_) { e.what->enqueue(e.beside ? beside_->get() : comm_.stream()); }
+    }
+    /// Records runs, except those that are captured into a graph. Waits for the stream.
+    void set_trace(trace* to, std::string_view name)
+    {
+        if (is_captured()) { throw error({"program \"", image_.name, "\": set_trace while the stream is captured; set it before"}); }
+        const on_device here(comm_.device());
+        tracer_.set(to, image_, name, args_.world_rank(), comm_.stream());
     }
     void meet(const std::string& where) { make_meeting(where, comm_.meeting_in(where))->enqueue(comm_.stream()); }
     void copy(void* to, const void* from, std::size_t bytes)
@@ -91,11 +101,15 @@ class runner {
         throw error({"program \"", image_.name, "\": tensor \"", image_.text(image_.slot_node(slot).name),
                      "\" is bound to memory of the host; bind memory of the device, such as comm.symmetric<T>(n)"});
     }
-    void refuse_capture() const
+    [[nodiscard]] bool is_captured() const
     {
         cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
         check(cudaStreamIsCapturing(comm_.stream(), &status), "CUDA: the stream");
-        if (status != cudaStreamCaptureStatusNone) {
+        return status != cudaStreamCaptureStatusNone;
+    }
+    void refuse_capture() const
+    {
+        if (is_captured()) {
             throw error({"program \"", image_.name,
                          "\": buffers or extents are new while the stream is captured; run once with them before"});
         }
@@ -147,7 +161,7 @@ class runner {
         if (after && inside) { b.after = b.reports; }
         if (before && !inside) { add_meeting(p); }
         if (args_.is_in(pass.group)) { code_[p](b); }
-        for (auto& l : list) { tape_.push_back({std::move(l), false}); }
+        for (auto& l : list) { tape_.push_back({std::move(l), false, static_cast<int>(p), -1}); }
         if (after && !inside) { add_meeting(p); }
     }
     [[nodiscard]] std::string stage_of(std::size_t p) const
@@ -158,7 +172,7 @@ class runner {
     {
         const std::string stage = stage_of(p);
         const meeting m = comm_.meeting_in(stage);
-        if (m.signals != nullptr) { tape_.push_back({make_meeting(stage, m), false}); }
+        if (m.signals != nullptr) { tape_.push_back({make_meeting(stage, m), false, -1, -1}); }
     }
     static bool touches_peers(const pass_view& pass)
     {
@@ -218,6 +232,7 @@ class runner {
     int multiprocessors_ = 1;
     launch_memory memory_;
     launch_tape tape_;
+    device_tracer tracer_;
     std::optional<owned_stream> beside_;  // its kernels come before others
     std::optional<device_block> areas_;
     std::uint32_t* signals_ = nullptr;
