@@ -55,6 +55,12 @@ struct candidate {
     program_image image;
     std::unique_ptr<executable<Communicator>> (*make)(Communicator&) = nullptr;
     std::unique_ptr<executable<Communicator>> made;
+
+    executable<Communicator>& executable_on(Communicator& comm)
+    {
+        if (!made) { made = make(comm); }
+        return *made;
+    }
 };
 
 template <class Communicator, class Program>

@@ -2,14 +2,14 @@
 #pragma once
 
 #include <plait/fabric/thrown.hpp>
-#include <plait/plan/cost.hpp>
+#include <plait/plan/machine.hpp>
 #include <plait/tune/candidates.hpp>
 #include <plait/tune/decisions.hpp>
 #include <plait/tune/device.hpp>
 #include <plait/tune/race.hpp>
 #include <plait/tune/saved_tensors.hpp>
+#include <plait/tune/search.hpp>
 #include <plait/tune/size_class.hpp>
-#include <plait/tune/variants.hpp>
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,6 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -102,9 +101,7 @@ class tuned {
   private:
     executable<Communicator>& made(std::size_t i)
     {
-        auto& c = candidates_[i];
-        if (!c.made) { c.made = c.make(comm_); }
-        return *c.made;
+        return candidates_[i].executable_on(comm_);
     }
 
     /// All ranks have agreed on arguments of other extents than before.
@@ -178,9 +175,10 @@ class tuned {
                 comm_.barrier("tuning: tensors are back");
             };
             try {
-                const tuned_choice best = fastest(sizes, bindings, how);
+                const detail::search<Communicator> of(comm_, candidates_, bindings, current_->arguments());
+                const auto [best, unscheduled] = of.fastest(how.model, how.measured, how.seconds);
                 put_back();
-                return best;
+                return {sizes, candidates_[best.candidate].name, best.chosen, best.seconds, unscheduled, false};
             } catch (...) {
                 saved.restore();
                 throw;
@@ -190,51 +188,6 @@ class tuned {
             throw;
         }
     }
-
-    /// The race: schedules, then what the best two leave open, then the best against the first once more.
-    tuned_choice fastest(const std::string& sizes, std::span<const binding> bindings, const order& how)
-    {
-        using detail::variant;
-        const arguments& args = current_->arguments();
-        std::vector<variant> field;
-        for (std::size_t i = 1; i < candidates_.size(); ++i) {
-            field.push_back({i, {}, detail::predicted(candidates_[i].image, args, how.model)});
-        }
-        std::ranges::stable_sort(field, {}, &variant::seconds);
-        field.resize(std::min(field.size(), static_cast<std::size_t>(std::max(how.measured, 1))));
-        field.insert(field.begin(), variant{0, {}, 0});
-        time(field, bindings, how.seconds);
-        const double once = field[0].seconds;
-        std::ranges::stable_sort(field.begin() + 1, field.end(), {}, &variant::seconds);
-
-        std::vector<variant> open{field[0]};
-        for (std::size_t i = 0; i < std::min<std::size_t>(3, field.size()); ++i) {
-            if (field[i].seconds > 1.25 * field[std::min<std::size_t>(1, field.size() - 1)].seconds) { continue; }
-            detail::add_variants(open, field[i], candidates_[field[i].candidate].image, args, is_on_host());
-        }
-        if (open.size() > 1) {
-            time(open, bindings, how.seconds);
-            field.insert(field.end(), open.begin() + 1, open.end());
-        }
-        // What is set by hand must earn it: among so many tries the best is the best by luck, too.
-        const auto weighed = [](const variant& v) { return v.chosen == parameters{} ? v.seconds : 1.02 * v.seconds; };
-        const variant best = *std::ranges::min_element(field, {}, weighed);
-        std::vector<variant> last{{0, {}, once}, best};
-        if (best != variant{0, {}, best.seconds}) {
-            time(last, bindings, how.seconds);
-            // Never slower than unscheduled: what is not faster when it comes to it is not taken.
-            if (last[1].seconds >= last[0].seconds) { last[1] = last[0]; }
-        }
-        return {sizes, candidates_[last[1].candidate].name, last[1].chosen, last[1].seconds, last[0].seconds, false};
-    }
-    void time(std::span<detail::variant> field, std::span<const binding> bindings, double seconds)
-    {
-        std::vector<detail::racer<Communicator>> sides;
-        for (const detail::variant& v : field) { sides.push_back({&made(v.candidate), v.chosen}); }
-        const std::vector<double> times = detail::race<Communicator>(comm_, sides, bindings, seconds);
-        for (std::size_t i = 0; i < field.size(); ++i) { field[i].seconds = times[i]; }
-    }
-    static constexpr bool is_on_host() { return detail::runner_t<Communicator>::always_agrees; }
 
     /// Executables hold workspace: those that no decision needs go, in the same order on all ranks.
     void drop_others()

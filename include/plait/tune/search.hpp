@@ -1,0 +1,81 @@
+// The search of a tuner for the fastest schedule, with what it leaves open, at the sizes of one run.
+#pragma once
+
+#include <plait/tune/candidates.hpp>
+#include <plait/tune/race.hpp>
+#include <plait/tune/variants.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace plait::detail {
+
+/// Races of candidates on the arguments of a run. All ranks search alike, and find the same.
+template <class Communicator>
+class search {
+  public:
+    /// `sizes`: the arguments of a run that all ranks have agreed on.
+    search(Communicator& comm, std::vector<candidate<Communicator>>& candidates, std::span<const binding> bindings, const arguments& sizes)
+        : comm_(comm), candidates_(candidates), bindings_(bindings), sizes_(sizes)
+    {
+    }
+
+    /// The fastest, and the seconds of the first candidate. Three races of about `seconds` each: of the first candidate and the
+    /// `measured` others that the model ranks best; of what the best of them leave open; of the winner and the first candidate.
+    [[nodiscard]] std::pair<variant, double> fastest(const machine& model, int measured, double seconds) const
+    {
+        std::vector<variant> field;
+        for (std::size_t i = 1; i < candidates_.size(); ++i) { field.push_back({i, {}, predicted(candidates_[i].image, sizes_, model)}); }
+        std::ranges::stable_sort(field, {}, &variant::seconds);
+        field.resize(std::min(field.size(), static_cast<std::size_t>(std::max(measured, 1))));
+        field.insert(field.begin(), variant{});
+        time(field, seconds);
+        const variant first = field[0];
+
+        std::vector<variant> open = variants_of_the_best(field);
+        if (!open.empty()) {
+            open.insert(open.begin(), first);
+            time(open, seconds);
+            field.insert(field.end(), open.begin() + 1, open.end());
+        }
+        // What is set by hand must earn it: among so many tries the best is the best by luck, too.
+        const auto weighed = [](const variant& v) { return v.chosen == parameters{} ? v.seconds : 1.02 * v.seconds; };
+        const variant best = *std::ranges::min_element(field, {}, weighed);
+        std::vector<variant> last{first, best};
+        const bool is_first = best.candidate == 0 && best.chosen == parameters{};
+        if (!is_first) { time(last, seconds); }
+        // Never slower than unscheduled: what is not faster when it comes to it is not taken.
+        const bool wins = !is_first && last[1].seconds < last[0].seconds;
+        return {last[wins ? 1 : 0], last[0].seconds};
+    }
+
+  private:
+    /// Of the best three, as far as they are near the best.
+    [[nodiscard]] std::vector<variant> variants_of_the_best(std::vector<variant> field) const
+    {
+        constexpr bool on_host = runner_t<Communicator>::always_agrees;
+        std::ranges::stable_sort(field, {}, &variant::seconds);
+        std::vector<variant> open;
+        for (std::size_t i = 0; i < std::min<std::size_t>(3, field.size()) && field[i].seconds <= 1.25 * field[0].seconds; ++i) {
+            add_variants(open, field[i], candidates_[field[i].candidate].image, sizes_, on_host);
+        }
+        return open;
+    }
+    void time(std::span<variant> field, double seconds) const
+    {
+        std::vector<racer<Communicator>> sides;
+        for (const variant& v : field) { sides.push_back({&candidates_[v.candidate].executable_on(comm_), v.chosen}); }
+        const std::vector<double> times = race<Communicator>(comm_, sides, bindings_, seconds);
+        for (std::size_t i = 0; i < field.size(); ++i) { field[i].seconds = times[i]; }
+    }
+
+    Communicator& comm_;
+    std::vector<candidate<Communicator>>& candidates_;
+    std::span<const binding> bindings_;
+    const arguments& sizes_;
+};
+
+}  // namespace plait::detail
