@@ -16,6 +16,7 @@ int main(int argc, char** argv)
     const std::string mode = argc > 1 ? argv[1] : "shared";
     if (mode == "alone") { setenv("PLAIT_MPI_SHARED", "0", 1); }
     support::two_by_two = mode == "mixed";
+    support::hosts_of_two = mode == "mixed" || mode == "apart";
 
     std::string early;
     try {
