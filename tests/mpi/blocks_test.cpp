@@ -74,7 +74,7 @@ TEST_CASE("processes: an all_gather goes to one rank of each other host")
         sent = comm.bytes_sent();
         int others = 0;  // hosts
         for (int r = 0; r < size; ++r) {
-            const bool first = r == 0 || !support::two_by_two || r % 2 == 0;
+            const bool first = r == 0 || !support::hosts_of_two || r % 2 == 0;
             others += !comm.shares(r) && first ? 1 : 0;
         }
         expected = static_cast<std::uint64_t>(others) * 2 * 5 * sizeof(float);

@@ -1,5 +1,6 @@
 // The main function of the tests with MPI. Every rank runs the same cases in the same order; the argument is the mode:
-// `shared` (ranks share memory where they can), `alone` (none do) or `mixed` (hosts of two ranks).
+// `shared` (ranks share memory, as they can on one host), `alone` (none do), `mixed` (hosts of two ranks), or `apart` (as MPI
+// says).
 #define DOCTEST_CONFIG_IMPLEMENT
 #include "support.hpp"
 
@@ -15,6 +16,7 @@ int main(int argc, char** argv)
     const std::string mode = argc > 1 ? argv[1] : "shared";
     if (mode == "alone") { setenv("PLAIT_MPI_SHARED", "0", 1); }
     support::two_by_two = mode == "mixed";
+    support::hosts_of_two = mode == "mixed" || mode == "apart";
 
     std::string early;
     try {
@@ -28,7 +30,7 @@ int main(int argc, char** argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
 
-    if (mode != "alone") {
+    if (mode == "shared" || mode == "mixed") {
         MPI_Comm node = MPI_COMM_NULL;
         int on_host = 0;
         MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);

@@ -14,6 +14,8 @@ namespace support {
 
 /// Of ranks that are told to share a host two by two, in the mode `mixed`. Otherwise not said.
 inline bool two_by_two = false;
+/// Whether two ranks each share a host, told so or in truth.
+inline bool hosts_of_two = false;
 
 inline plait::mpi_options options(std::chrono::nanoseconds deadline = std::chrono::seconds(60))
 {

@@ -32,6 +32,12 @@ expect() {
 expect 0 "usage: ./demo" "$root/demo" --help
 expect 0 "usage: ./check" "$root/check" --help
 expect 2 "check: unknown argument '--nope'; see ./check --help" "$root/check" --nope
+expect 0 "usage: tests/soak/run" "$root/tests/soak/run" --help
+expect 2 "tests/soak/run: --minutes needs a number" "$root/tests/soak/run" --minutes soon
+expect 2 "tests/soak/run: unknown argument '--nope'" "$root/tests/soak/run" --nope
+expect 0 "usage: tests/soak/fuzz" "$root/tests/soak/fuzz" --help
+expect 2 "tests/soak/fuzz: --minutes needs a number" "$root/tests/soak/fuzz" --minutes
+expect 0 "failures are listed" "$root/docs/hardening-check"
 
 # A machine of our own making: in its PATH are only the tools of a small Debian, and stand-ins that say what they are.
 mkdir "$work/bin"

@@ -1,11 +1,13 @@
 // Rank 1 dies in the middle of many runs of a program, in the way that the argument names. Every other rank must get an
-// error and say so: a line "rank R survives: TEXT".
+// error and say so: a line "rank R survives: TEXT". A second argument names files that are written as well, for ranks whose
+// output gets lost: NAME.R.begun when the runs have begun, and NAME.R.end with that line.
 #include <plait/fabric/mpi.hpp>
 #include <plait/plait.hpp>
 
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <stdexcept>
 #include <string>
@@ -24,7 +26,13 @@ void die(const std::string& how)
     if (how == "throw") { throw std::runtime_error("root cause"); }
 }
 
-void work(pl::mpi_communicator& comm, const std::string& how)
+void say(const std::string& file, const std::string& text)
+{
+    std::cout << text + "\n" << std::flush;
+    if (!file.empty()) { std::ofstream(file) << text + "\n"; }
+}
+
+void work(pl::mpi_communicator& comm, const std::string& how, const std::string& begun)
 {
     using adam = pl::optim::adam<>;
     const std::int64_t n = 10000;
@@ -33,6 +41,7 @@ void work(pl::mpi_communicator& comm, const std::string& how)
     pl::executable run{adam::fused, comm};
     for (int t = 0;; ++t) {
         if (comm.rank() == 1 && t == 100) { die(how); }
+        if (t == 100 && !begun.empty()) { say(begun, "rank " + std::to_string(comm.rank()) + " is at work"); }
         run(adam::g = g, adam::p = p, adam::m = m, adam::v = v, adam::lr = 0.1F, adam::beta1 = 0.9F, adam::beta2 = 0.9F,
             adam::eps = 1e-8F, adam::c1 = 1.0F, adam::c2 = 1.0F);
     }
@@ -43,13 +52,15 @@ void work(pl::mpi_communicator& comm, const std::string& how)
 int main(int argc, char** argv)
 {
     const std::string how = argc > 1 ? argv[1] : "";
+    const std::string files = argc > 2 ? argv[2] : "";
     MPI_Init(&argc, &argv);
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const auto file = [&](const char* what) { return files.empty() ? "" : files + "." + std::to_string(rank) + "." + what; };
     try {
-        pl::mpi::run(MPI_COMM_WORLD, [&](pl::mpi_communicator& comm) { work(comm, how); }, {.deadline = std::chrono::seconds(3)});
+        pl::mpi::run(MPI_COMM_WORLD, [&](pl::mpi_communicator& comm) { work(comm, how, file("begun")); }, {.deadline = std::chrono::seconds(3)});
     } catch (const std::exception& e) {
-        std::cout << "rank " + std::to_string(rank) + " survives: " + e.what() + "\n" << std::flush;
+        say(file("end"), "rank " + std::to_string(rank) + " survives: " + e.what());
     }
     std::_Exit(0);  // MPI cannot be finalised without the dead
 }
