@@ -85,22 +85,28 @@ inline std::string table_of_schedules(const shown_program& p)
            "rank reads and writes in a run, the others' included, and that move between it and others.</p>\n";
 }
 
+inline std::string timeline_with_words(const shown_schedule& which, std::int64_t length)
+{
+    std::string s = plait::timeline_svg(which.times, {.title = which.name, .length = length});
+    const plait::hidden_time h = plait::hidden_communication(which.times);
+    if (h.moving == 0) { return s; }
+    const double share = static_cast<double>(h.hidden) / static_cast<double>(h.moving);
+    return s + "<p class=\"soft\">While data moved, the ranks computed for " + plait::percent_text(share) + " of the time.</p>\n";
+}
+/// The unscheduled program's and the fastest schedule's; the others can be opened.
 inline std::string timelines_of(const shown_program& p)
 {
     const shown_schedule& first = p.schedules[0];
     const shown_schedule& best = p.best();
-    std::string s;
-    const std::int64_t length = std::max(plait::length_of(first.times), plait::length_of(best.times));
-    for (const shown_schedule* which : {&first, &best}) {
-        if (which == &best && &best == &first) { break; }
-        s += plait::timeline_svg(which->times, {.title = which->name, .length = length});
-        const plait::hidden_time h = plait::hidden_communication(which->times);
-        if (h.moving > 0) {
-            const double share = static_cast<double>(h.hidden) / static_cast<double>(h.moving);
-            s += "<p class=\"soft\">While data moved, the ranks computed for " + plait::percent_text(share) + " of the time.</p>\n";
-        }
+    std::int64_t length = 0;
+    for (const shown_schedule& s : p.schedules) { length = std::max(length, plait::length_of(s.times)); }
+    std::string s = timeline_with_words(first, length);
+    if (&best != &first) { s += timeline_with_words(best, length); }
+    std::string others;
+    for (const shown_schedule& o : p.schedules) {
+        if (&o != &first && &o != &best) { others += timeline_with_words(o, length); }
     }
-    return s;
+    return others.empty() ? s : s + "<details><summary>The other schedules</summary>" + others + "</details>\n";
 }
 
 inline std::string section_of(const shown_program& p)

@@ -161,7 +161,7 @@ inline void write_report(const std::string& path, int most_ranks)
     const int ranks = std::min(most_ranks, cores);
     std::printf("measuring schedules on %s ...\n", counted(static_cast<std::size_t>(ranks), "rank").c_str());
     std::fflush(stdout);
-    const plait::link network{.latency = std::chrono::microseconds(20), .bytes_per_second = 1e9};
+    const plait::link network{.latency = std::chrono::microseconds(20), .bytes_per_second = 5e8};
     std::vector<shown_program> programs;
     programs.push_back(show_block(ranks, 512, 1024, 512, network, 21));
     programs.push_back(show_adam(ranks, std::int64_t{1} << 22, 15));

@@ -28,7 +28,7 @@ demo::shown_schedule schedule(std::string name, double seconds)
 
 TEST_CASE("report: one page without anything from elsewhere")
 {
-    const demo::shown_program p{"A <program>", "about & more", "print < this", {schedule("slow", 2e-3), schedule("fast <&>", 1e-3)}};
+    const demo::shown_program p{"A <program>", "about & more", "print < this", {schedule("slow", 2e-3), schedule("fast <&>", 1e-3), schedule("middle", 1.5e-3)}};
     const std::string page = demo::page_of({p, p}, "intro \"quoted\"");
     CHECK(checked::is_markup(page));
     for (const char* from_elsewhere : {"<script", "<link", "<img", "@import", "url(", "href="}) { CHECK(!has(page, from_elsewhere)); }
@@ -38,6 +38,7 @@ TEST_CASE("report: one page without anything from elsewhere")
     CHECK(has(page, "a &lt; b &amp; c"));
     CHECK(has(page, "print &lt; this"));
     CHECK(has(page, "<tr class=\"best\"><td>fast &lt;&amp;&gt;</td>"));
+    CHECK(has(page, "<summary>The other schedules</summary><svg class=\"plait-timeline\""));
     CHECK(has(page, "<td>2.00x</td>"));
     CHECK(has(page, "<td>1.00 ms</td>"));
     CHECK(has(page, "prefers-color-scheme:dark"));
