@@ -91,8 +91,8 @@ class trace {
         dropped_ = 0;
     }
 
-    /// The median over all runs of the time that a pass took on this rank: all its chunks, and moving its data where the rank
-    /// could not go on before that was done; without waiting for ranks. Nothing if no run of it was recorded.
+    /// The median over all runs of the time that a pass took on this rank, with the transfers of its data, without waiting for
+    /// ranks. Of a pipeline, whose transfers go on beside it: of the chunks together. Nothing if no run of it was recorded.
     [[nodiscard]] std::optional<double> seconds_of(const program_image& program, std::size_t pass) const
     {
         std::vector<std::size_t> first(programs_.size());  // of a program's runs, in one list for all with this hash
@@ -101,19 +101,29 @@ class trace {
             first[p] = count;
             count += programs_[p].hash == program.hash ? runs_[p] : 0;
         }
-        std::vector<std::int64_t> times(count);
-        std::vector<bool> seen(count);
+        struct time {
+            std::int64_t begin = 0;  // of a whole pass
+            std::int64_t end = 0;
+            std::int64_t chunks = 0;  // together
+            bool seen = false;
+        };
+        std::vector<time> times(count);
         for (const trace_event& e : events_) {
             const auto p = static_cast<std::size_t>(e.program);
-            const bool busy = e.what != activity::waiting && e.what != activity::run && e.lane != trace_lane::link;
-            if (programs_[p].hash != program.hash || e.pass != static_cast<std::int32_t>(pass) || !busy) { continue; }
-            const std::size_t run = first[p] + static_cast<std::size_t>(e.run);
-            times[run] += e.end - e.begin;
-            seen[run] = true;
+            const bool chunk_moves = e.chunk >= 0 && e.lane == trace_lane::link;  // beside others
+            if (programs_[p].hash != program.hash || e.pass != static_cast<std::int32_t>(pass) || chunk_moves) { continue; }
+            time& t = times[first[p] + static_cast<std::size_t>(e.run)];
+            if (e.chunk >= 0) {
+                t.chunks += e.end - e.begin;
+            } else {
+                t.begin = t.seen ? std::min(t.begin, e.begin) : e.begin;
+                t.end = std::max(t.end, e.end);
+            }
+            t.seen = true;
         }
         std::vector<std::int64_t> all;
-        for (std::size_t r = 0; r < times.size(); ++r) {
-            if (seen[r]) { all.push_back(times[r]); }
+        for (const time& t : times) {
+            if (t.seen) { all.push_back(t.end - t.begin + t.chunks); }
         }
         if (all.empty()) { return std::nullopt; }
         const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
