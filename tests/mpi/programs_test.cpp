@@ -1,8 +1,11 @@
 // Optimizers, collectives and random shapes on ranks that are processes; buffers in plain and in symmetric memory.
+#include "fabric/delays.hpp"
 #include "optim/workload.hpp"
 #include "run/check.hpp"
 
 #include <plait/plait.hpp>
+
+#include <cstdlib>
 
 namespace {
 
@@ -82,6 +85,35 @@ TEST_CASE("processes: buffers in symmetric memory are used where they are")
         for (float x : p) { right = right && x == 0.5F; }
         CHECK(right);
         CHECK(run.workspace_bytes() == 0);
+    });
+}
+
+TEST_CASE("processes: many short runs back to back, with delays, and buffers that change")
+{
+    constexpr auto g = pl::tensor<"g", float>(pl::local, N);
+    constexpr auto o = pl::tensor<"o", float>(pl::replicated, N);
+    constexpr auto total = pl::label<"total">(pl::all_reduce(pl::sum, g));
+    constexpr auto whole = pl::program<"total">(pl::update(o, o + total));
+    const char* set = std::getenv("PLAIT_SOAK_RUNS");
+    support::run([&](pl::mpi_communicator& comm) {
+        const int runs = set != nullptr ? std::atoi(set) : support::rounds(comm, 600);
+        delays delay(7, comm.rank());
+        pl::executable plain{whole, comm};
+        pl::executable fused{whole | pl::split<"total"> | pl::reorder<"total"> | pl::fuse, comm};
+        std::vector<float> in[2] = {std::vector<float>(70), std::vector<float>(70)};
+        std::vector<float> out[2] = {std::vector<float>(70), std::vector<float>(70)};
+        int wrong = 0;
+        for (int i = 0; i < runs; ++i) {
+            const auto which = static_cast<std::size_t>(i / 3 % 2);
+            const float value = static_cast<float>(i % 100);
+            for (float& x : in[which]) { x = value + static_cast<float>(comm.rank()); }
+            for (float& x : out[which]) { x = -1; }
+            delay();
+            (i % 2 == 0 ? plain : fused)(g = in[which], o = out[which]);
+            const float expected = value * static_cast<float>(comm.size()) + static_cast<float>(comm.size() * (comm.size() - 1) / 2) - 1;
+            wrong += out[which][0] == expected && out[which][69] == expected ? 0 : 1;
+        }
+        CHECK(wrong == 0);
     });
 }
 

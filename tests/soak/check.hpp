@@ -37,10 +37,14 @@ class checker {
   public:
     counts total{};
 
-    /// All numbers of ranks up to the limit, or just the given one where ranks are processes.
-    void check(const candidate& c, const std::vector<int>& ranks, int sizes)
+    /// On each of these numbers of ranks, of every pipeline group; or on so many in all.
+    void check(const candidate& c, std::vector<int> ranks, int sizes, bool in_all = false)
     {
         if (c.schedules.empty()) { return; }  // a kernel would be too large, say
+        for (int& n : ranks) {
+            if (in_all && n % c.schedules[0].groups != 0) { return; }
+            n /= in_all ? c.schedules[0].groups : 1;
+        }
         ++total.programs;
         total.schedules += static_cast<std::int64_t>(c.schedules.size()) - 1;
         dice random(c.hashes[0]);
@@ -66,7 +70,7 @@ class checker {
             }
         }
         s.given.scalars["a"] = 0.75;
-        if (random.chance(30)) { cut(s, n, random); }
+        if (random.chance(30)) { cut(s, n, random, c.schedules[0].groups == 1); }
         s.how.shift = random.chance(40) ? 1 : 0;
         s.chosen.chunks = random.below(5);
         s.chosen.all_reduce = static_cast<plait::all_reduce_algorithm>(random.below(3));
@@ -74,8 +78,8 @@ class checker {
         s.steps = random.chance(25) ? 2 : 1;
         return s;
     }
-    /// N consists of several tensors, in one buffer or in several.
-    static void cut(setting& s, std::int64_t n, dice& random)
+    /// N consists of several tensors, in one buffer or in several. (Which a group whose ranks hold none of them could not tell.)
+    static void cut(setting& s, std::int64_t n, dice& random, bool may_scatter)
     {
         if (!s.given.extents.contains("N")) { return; }
         reference::shape& counts = s.given.counts["N"];
@@ -84,7 +88,7 @@ class checker {
             counts.push_back(counts.size() == 5 ? left : next);
             left -= counts.back();
         }
-        if (random.chance(50)) {
+        if (may_scatter && random.chance(50)) {
             s.how.scattered = true;
         } else {
             s.how.partitioned = {"N"};

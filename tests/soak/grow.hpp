@@ -53,7 +53,8 @@ inline void declare_inputs(scope& s)
 inline maybe next_value(scope& s, std::vector<std::string>& outputs)
 {
     const int what = s.random.below(100);
-    if (what < 25) { return moved(s); }
+    if (what < 23) { return moved(s); }
+    if (what < 25) { return sent(s); }
     if (what < 40) { return one_number(s); }
     if (what < 68) { return two_numbers(s); }
     if (what < 74) { return exact(s); }
@@ -138,7 +139,7 @@ inline std::string random_program(std::uint64_t seed, const std::string& name, i
     for (std::size_t i = values.size(); i-- > 0 && more > 0;) {
         const value& v = values[i];
         const bool computed = v.type.made_by != plait::op::tensor && v.type.made_by != plait::op::scalar && v.type.made_by != plait::op::update;
-        const bool storable = v.type.group == 0 && (v.type.dims == 0 || !v.type.shape[0].per_tensor) && (v.type.dims > 0 || !v.type.is_sliced());
+        const bool storable = v.type.group >= 0 && (v.type.dims == 0 || !v.type.shape[0].per_tensor) && (v.type.dims > 0 || !v.type.is_sliced());
         if (!computed || !storable || (s.is_read(v.text) && s.random.chance(85))) { continue; }
         --more;
         const std::string tensor = "o" + std::to_string(i);

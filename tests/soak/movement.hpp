@@ -54,6 +54,16 @@ inline maybe moved(scope& s, const value* x = nullptr)
     return made(text, type, largest, scale * x->error, combines ? 8 : 1, {x});
 }
 
+/// A value sent to the second pipeline group.
+inline maybe sent(scope& s)
+{
+    const value* x = s.pick([](const value& v) { return v.type.group == 0; });
+    if (x == nullptr) { return {}; }
+    plait::attributes attrs;
+    attrs.a = 1;
+    return made(s.labelled("pl::send(" + x->text + ", pl::group<1>)"), type_of(plait::op::send, attrs, {x->type}), x->largest, x->error, 0, {x});
+}
+
 /// A tensor's new value, which other values may read.
 inline maybe updated(scope& s, std::vector<std::string>& outputs)
 {
