@@ -58,14 +58,15 @@ class bound_numbers {
   public:
     explicit bound_numbers(Comm& comm) : comm_(comm) {}
 
-    void tensor(const char* name, std::int64_t count, float scale)
+    /// `bound`: else the memory alone, which all ranks of some fabrics must ask for together.
+    void tensor(const char* name, std::int64_t count, float scale, bool bound = true)
     {
         buffers_.push_back(std::make_unique<buffer>(comm_.template symmetric<float>(static_cast<std::size_t>(count))));
         const std::span<float> values = *buffers_.back();
         for (std::size_t i = 0; i < values.size(); ++i) {
             values[i] = scale * 0.01F * static_cast<float>(static_cast<int>((i * 7919 + i / 201 + buffers_.size() * 31) % 201) - 100);
         }
-        add({.what = pl::binding::kind::buffer, .name = name, .type = pl::dtype::f32, .data = values.data(), .count = count});
+        if (bound) { add({.what = pl::binding::kind::buffer, .name = name, .type = pl::dtype::f32, .data = values.data(), .count = count}); }
     }
     void extent(const char* name, std::int64_t count) { add({.what = pl::binding::kind::extent, .name = name, .count = count}); }
     void add(const pl::binding& b) { bindings_.push_back(b); }
@@ -212,13 +213,10 @@ void race_all_tuned(const options& o, Comm& comm, const char* fabric)
                [&](auto& b, std::int64_t s) {
                    constexpr std::int64_t batch = 2, h = 256;
                    const bool sends = comm.rank() < comm.size() / 2;
-                   if (sends) {
-                       b.tensor("x", batch * s * h, 1);
-                       b.tensor("bias", h, 1);
-                       b.tensor("residual", batch * s * h, 1);
-                   } else {
-                       b.tensor("out", batch * s * h, 1);
-                   }
+                   b.tensor("x", batch * s * h, 1, sends);
+                   b.tensor("bias", h, 1, sends);
+                   b.tensor("residual", batch * s * h, 1, sends);
+                   b.tensor("out", batch * s * h, 1, !sends);
                    for (const auto& [name, n] : {std::pair{"B", batch}, {"S", s}, {"H", h}}) { b.extent(name, n); }
                    b.add(pl::detail::bind_scalar("p", 0.1F));
                    b.add(pl::detail::bind_scalar("seed", std::int64_t{1}));

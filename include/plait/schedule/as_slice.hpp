@@ -79,20 +79,28 @@ constexpr scheduled<roomy<Graph>> as_slice_graph(const Graph& old, std::string_v
 template <fixed_string... Names>
 struct as_slice_t : pass_base {
     template <class Graph>
-    static constexpr scheduled<detail::roomy<Graph>> apply(const Graph& old)
+    static constexpr auto apply(const Graph& old)
     {
-        scheduled<detail::roomy<Graph>> result;
-        Graph g = old;
-        const auto one = [&](std::string_view name) {
-            if (result.violated != rule::none) { return; }
-            result = detail::as_slice_graph(g, name);
-            if (result.violated == rule::none) {
-                result.g = pruned(result.g);
-                g = result.g.template resized<Graph::node_capacity, Graph::symbol_capacity, Graph::output_capacity>();
-            }
-        };
-        (one(Names.view()), ...);
-        return result;
+        if constexpr (sizeof...(Names) == 1) {
+            return detail::as_slice_graph(old, Names.view()...);
+        } else {  // a program may grow by each
+            using larger = detail::roomy<Graph>;
+            constexpr auto fitted = [](const auto& g) {
+                return g.template resized<larger::node_capacity, larger::symbol_capacity, larger::output_capacity>();
+            };
+            scheduled<detail::roomy<larger>> result;
+            larger g = fitted(old);
+            const auto one = [&](std::string_view name) {
+                if (result.violated != rule::none) { return; }
+                result = detail::as_slice_graph(g, name);
+                if (result.violated == rule::none) {
+                    result.g = pruned(result.g);
+                    g = fitted(result.g);
+                }
+            };
+            (one(Names.view()), ...);
+            return result;
+        }
     }
 };
 
