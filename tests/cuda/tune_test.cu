@@ -1,5 +1,6 @@
 // tune on devices: the choice changes no result, ranks agree, and tensors are put back.
 #include "cuda/memory.cuh"
+#include "tune/step.hpp"
 
 #include <plait/cuda.cuh>
 #include <plait/run/explain.hpp>
@@ -15,15 +16,7 @@
 
 namespace {
 
-namespace pl = plait;
-using namespace pl::literals;
-
-constexpr auto N = pl::dim<"N">;
-constexpr auto g = pl::tensor<"g", float>(pl::local, N);
-constexpr auto x = pl::tensor<"x", float>(pl::replicated, N);
-constexpr auto sum = pl::label<"sum">(pl::all_reduce(pl::sum, g));
-constexpr auto step = pl::program<"step">(pl::update(x, x - sum * 0.5_c));
-constexpr auto fused = step | pl::split<"sum"> | pl::reorder<"sum"> | pl::fuse;
+using namespace tune_test;
 
 TEST_CASE("a tuned program on CUDA peers")
 {
@@ -39,17 +32,14 @@ TEST_CASE("a tuned program on CUDA peers")
                     auto parameters = comm.symmetric<float>(n);
                     comm.synchronize();  // they are zeroed
                     std::vector<float> here(n);
-                    for (std::size_t i = 0; i < n; ++i) { here[i] = static_cast<float>(i % 8) + static_cast<float>(comm.rank()); }
+                    for (std::size_t i = 0; i < n; ++i) { here[i] = gradient(i, comm.rank()); }
                     REQUIRE(cudaMemcpy(gradients.data(), here.data(), n * sizeof(float), cudaMemcpyDefault) == cudaSuccess);
                     for (int k = 1; k <= 2; ++k) {
                         run(g = gradients, x = parameters);
                         comm.synchronize();
                         REQUIRE(cudaMemcpy(here.data(), parameters.data(), n * sizeof(float), cudaMemcpyDefault) == cudaSuccess);
                         std::size_t wrong = 0;
-                        for (std::size_t i = 0; i < n; ++i) {
-                            const float all = static_cast<float>(ranks) * static_cast<float>(i % 8) + static_cast<float>(ranks * (ranks - 1)) / 2;
-                            wrong += here[i] == -0.5F * all * static_cast<float>(k) ? 0 : 1;
-                        }
+                        for (std::size_t i = 0; i < n; ++i) { wrong += here[i] == expected(i, ranks, k) ? 0 : 1; }
                         const std::lock_guard guard(lock);
                         CHECK(wrong == 0);
                     }

@@ -1,9 +1,9 @@
 // tune, explain and calibrate on ranks that are processes.
 #include "support.hpp"
+#include "tune/step.hpp"
 
 #include <plait/fabric/mpi.hpp>
 #include <plait/run/explain.hpp>
-#include <plait/schedule/schedule.hpp>
 #include <plait/tune/calibrate.hpp>
 #include <plait/tune/tune.hpp>
 
@@ -16,15 +16,7 @@
 
 namespace {
 
-namespace pl = plait;
-using namespace pl::literals;
-
-constexpr auto N = pl::dim<"N">;
-constexpr auto g = pl::tensor<"g", float>(pl::local, N);
-constexpr auto x = pl::tensor<"x", float>(pl::replicated, N);
-constexpr auto sum = pl::label<"sum">(pl::all_reduce(pl::sum, g));
-constexpr auto step = pl::program<"step">(pl::update(x, x - sum * 0.5_c));
-constexpr auto fused = step | pl::split<"sum"> | pl::reorder<"sum"> | pl::fuse;
+using namespace tune_test;
 
 TEST_CASE("a tuned program on processes: all choose alike, and the tensors are updated once a call")
 {
@@ -33,15 +25,11 @@ TEST_CASE("a tuned program on processes: all choose alike, and the tensors are u
         for (const std::size_t n : {0, 1, 777}) {
             auto gradients = comm.symmetric<float>(n);
             auto parameters = comm.symmetric<float>(n);
-            for (std::size_t i = 0; i < n; ++i) { gradients[i] = static_cast<float>(i % 8) + static_cast<float>(comm.rank()); }
+            for (std::size_t i = 0; i < n; ++i) { gradients[i] = gradient(i, comm.rank()); }
             for (int k = 1; k <= 2; ++k) {
                 run(g = gradients, x = parameters);
-                const auto ranks = static_cast<float>(comm.size());
                 std::size_t wrong = 0;
-                for (std::size_t i = 0; i < n; ++i) {
-                    const float all = ranks * static_cast<float>(i % 8) + ranks * (ranks - 1) / 2;
-                    wrong += parameters[i] == -0.5F * all * static_cast<float>(k) ? 0 : 1;
-                }
+                for (std::size_t i = 0; i < n; ++i) { wrong += parameters[i] == expected(i, comm.size(), k) ? 0 : 1; }
                 CHECK(wrong == 0);
             }
         }

@@ -1,4 +1,6 @@
 // Bad arguments: an error on every rank that names the tensor and the rule, before anything is written.
+#include "run/forwarding.hpp"
+
 #include <plait/fabric/threads.hpp>
 #include <plait/lang/program.hpp>
 #include <plait/run/executable.hpp>
@@ -408,34 +410,15 @@ TEST_CASE("scattered tensors and partitions")
 }
 
 /// A communicator whose rank 1 is ahead of the others after every exchange.
-class uneven {
+class uneven : public harness::forwarding {
   public:
-    explicit uneven(pl::thread_communicator& comm) : comm_(comm) {}
-    [[nodiscard]] int rank() const { return comm_.rank(); }
-    [[nodiscard]] int size() const { return comm_.size(); }
-    [[nodiscard]] bool shares(int r) const { return comm_.shares(r); }
-    void barrier(const char* where) { comm_.barrier(where); }
-    template <class Ready>
-    void wait(Ready ready, const char* where)
-    {
-        comm_.wait(ready, where);
-    }
+    using forwarding::forwarding;
     auto exchange(const void* record, std::size_t bytes, const char* where)
     {
-        const auto all = comm_.exchange(record, bytes, where);
+        const auto all = forwarding::exchange(record, bytes, where);
         if (rank() != 1) { std::this_thread::sleep_for(std::chrono::milliseconds(100)); }
         return all;
     }
-    [[nodiscard]] auto handle_of(const void* at, std::size_t bytes) const { return comm_.handle_of(at, bytes); }
-    [[nodiscard]] void* resolve(int r, pl::buffer_handle h) const { return comm_.resolve(r, h); }
-    void* allocate(std::size_t bytes) { return comm_.allocate(bytes); }
-    void deallocate(void* at, std::size_t bytes) noexcept { comm_.deallocate(at, bytes); }
-    void fail(std::string_view what) { comm_.fail(what); }
-    void enter_run() noexcept { comm_.enter_run(); }
-    void leave_run(bool failed) noexcept { comm_.leave_run(failed); }
-
-  private:
-    pl::thread_communicator& comm_;
 };
 
 /// Writes over a rank's buffers when their scope is left, as whatever gets their memory next would.

@@ -71,7 +71,7 @@ class tuned {
                 throw error({"tune: two schedules are called \"", candidates_[i].name, "\"; give each its own name"});
             }
         }
-        current_ = &made(0);
+        current_ = &candidates_[0].executable_on(comm_);
     }
     tuned(const tuned&) = delete;
     tuned& operator=(const tuned&) = delete;
@@ -99,11 +99,6 @@ class tuned {
     [[nodiscard]] std::size_t schedules() const { return candidates_.size(); }
 
   private:
-    executable<Communicator>& made(std::size_t i)
-    {
-        return candidates_[i].executable_on(comm_);
-    }
-
     /// All ranks have agreed on arguments of other extents than before.
     void settle(std::span<const binding> bindings)
     {
@@ -123,7 +118,7 @@ class tuned {
     }
     void use(std::string_view schedule, const parameters& chosen)
     {
-        current_ = &made(index_of_name(schedule));
+        current_ = &candidates_[index_of_name(schedule)].executable_on(comm_);
         current_->set_parameters(chosen);
     }
 
@@ -163,7 +158,7 @@ class tuned {
 
     tuned_choice measure(const std::string& sizes, std::span<const binding> bindings, const order& how)
     {
-        executable<Communicator>& first = made(0);
+        executable<Communicator>& first = candidates_[0].executable_on(comm_);
         const auto copy = [&first](void* to, const void* from, std::size_t bytes) { first.copy(to, from, bytes); };
         try {
             const detail::saved_tensors saved(current_->arguments(), copy);

@@ -1,8 +1,10 @@
-// Explanations as text and JSON.
+// What an executable does, stage by stage, as data, text and JSON.
 #pragma once
 
+#include <plait/core/json.hpp>
 #include <plait/core/table.hpp>
-#include <plait/run/explain.hpp>
+#include <plait/plan/cost.hpp>
+#include <plait/plan/stage_name.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -11,6 +13,62 @@
 #include <vector>
 
 namespace plait {
+
+/// One stage of an explanation: a pass of the plan.
+struct explained_stage {
+    std::string name;   ///< "reduce_scatter avg + compute + all_gather p"
+    std::string where;  ///< "whole", "slice" (of each rank), "group 1"
+    stage_kind kind = stage_kind::compute;
+    int pipeline = 0;   ///< counted from 1; its stages run at once, and their predicted time stands with the first
+    int chunks = 1;
+    int launches = 1;   ///< of one run
+    stage_cost cost{};
+    double predicted = 0;  ///< seconds
+    double limit = 0;      ///< seconds: the bare memory traffic, arithmetic or transfers on the machine described
+    double measured = -1;  ///< seconds, or -1 if it was not measured
+};
+
+/// A staging copy of a tensor that other ranks cannot reach where it is.
+struct explained_copy {
+    std::string tensor;
+    double bytes = 0;
+};
+
+/// What `explain` found. Data to look at, and as text and JSON.
+struct explanation {
+    std::string program;
+    std::string sizes;  ///< "N = 1024"; "" before the first run: then bytes and times are 0
+    int ranks = 1;
+    int rank = 0;
+    std::string chosen;  ///< parameters that were set
+    std::size_t workspace = 0;
+    std::vector<explained_stage> stages;
+    std::vector<explained_copy> copies;
+
+    /// Of all stages.
+    [[nodiscard]] double predicted() const
+    {
+        double t = 0;
+        for (const explained_stage& s : stages) { t += s.predicted; }
+        return t;
+    }
+    [[nodiscard]] stage_cost cost() const
+    {
+        stage_cost c;
+        for (const explained_stage& s : stages) { c += s.cost; }
+        return c;
+    }
+    [[nodiscard]] int launches() const
+    {
+        int n = 0;
+        for (const explained_stage& s : stages) { n += s.launches; }
+        return n;
+    }
+    /// A table.
+    [[nodiscard]] std::string text() const;
+    /// The same as a JSON object.
+    [[nodiscard]] std::string json() const;
+};
 
 inline std::string explanation::text() const
 {
@@ -70,6 +128,7 @@ inline std::string explanation::json() const
            "\n";
 }
 
+/// Two explanations side by side, such as those of two schedules of a program: what each launches, moves and takes.
 inline std::string diff(const explanation& a, const explanation& b)
 {
     table t({"", "this", "other", "other / this"});
