@@ -87,4 +87,27 @@ TEST_CASE("as_slice: a tensor that is only read, and one along another dimension
     static_assert(inspect::is_sound(s) && inspect::is_sound(stored));
 }
 
+TEST_CASE("as_slice: the program may become larger, by one tensor or by several")
+{
+    constexpr auto N = pl::dim<"N">;
+    constexpr auto part = pl::tensor<"part", float>(pl::sliced<0>, N);
+    constexpr auto y = pl::tensor<"y", float>(pl::replicated, N);
+    constexpr auto z = pl::tensor<"z", float>(pl::replicated, N);
+    constexpr auto w = pl::tensor<"w", float>(pl::replicated, N);
+    // z * 2 is still needed whole for w: its slice for y is one more node.
+    constexpr auto step = pl::program<"step">(pl::update(part, part + y), pl::update(y, z * 2_c), pl::update(w, z * 2_c));
+    constexpr auto one = step | pl::as_slice<"y">;
+    CHECK(one.graph.size == step.graph.size + 1);
+    CHECK(layout_of(one, "y") == layout_kind::sliced);
+    CHECK(count(one, op::slice) == 1);
+    constexpr auto v = pl::tensor<"v", float>(pl::replicated, N);
+    constexpr auto two = pl::program<"two">(pl::update(part, part + y + v), pl::update(y, z * 2_c), pl::update(v, z * 3_c),
+                                            pl::update(w, z * 2_c + z * 3_c)) |
+                         pl::as_slice<"y", "v">;
+    CHECK(layout_of(two, "y") == layout_kind::sliced);
+    CHECK(layout_of(two, "v") == layout_kind::sliced);
+    CHECK(count(two, op::slice) == 2);
+    static_assert(inspect::is_sound(one) && inspect::is_sound(two));
+}
+
 }  // namespace
