@@ -1,5 +1,6 @@
 // Transformations that a program does not allow.
 #include <plait/schedule/schedule.hpp>
+#include <plait/tune/explore.hpp>
 
 namespace pl = plait;
 using namespace pl::literals;

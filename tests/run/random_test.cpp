@@ -4,6 +4,7 @@
 
 #include <plait/lang/program.hpp>
 #include <plait/schedule/schedule.hpp>
+#include <plait/tune/explore.hpp>
 
 #include <tuple>
 

@@ -3,6 +3,7 @@
 
 #include <plait/optim/lamb.hpp>
 #include <plait/optim/sgd.hpp>
+#include <plait/tune/explore.hpp>
 
 namespace {
 

@@ -3,6 +3,7 @@
 
 #include <plait/optim/lamb.hpp>
 #include <plait/schedule/schedule.hpp>
+#include <plait/tune/explore.hpp>
 
 #include <doctest/doctest.h>
 

@@ -2,6 +2,7 @@
 #include <plait/lang/linear.hpp>
 #include <plait/plan/lowered.hpp>
 #include <plait/schedule/schedule.hpp>
+#include <plait/tune/explore.hpp>
 
 #include <doctest/doctest.h>
 
