@@ -37,6 +37,18 @@ TEST_CASE("an update reads old values, also of tensors that are updated beside i
     check_sizes(harness::erased(pl::program<"both">(x1, pl::update(y, x1 * x), pl::update(z, x1 - pl::max(x))), "both"));
 }
 
+TEST_CASE("what an update stores, other tensors take: also a number, which has no dimensions")
+{
+    constexpr auto part = pl::tensor<"part", float>(pl::sliced<0>, N);
+    constexpr auto three = pl::update(part, 3_c);
+    constexpr auto gathered = pl::program<"gathered">(three, pl::update(x, pl::all_gather(three)));
+    check_sizes(harness::erased(gathered, "gathered"));
+    check_sizes(harness::erased(gathered | pl::as_slice<"x">, "gathered, as slice"));
+    constexpr auto same = pl::update(y, 3_c);
+    check_sizes(harness::erased(pl::program<"twice">(same, pl::update(x, same), pl::update(z, same + 1_c)), "twice"));
+    check_sizes(harness::erased(pl::program<"old">(same, pl::update(x, same), pl::update(z, x + y)), "old values"));
+}
+
 TEST_CASE("copies, constants and values that several tensors take")
 {
     constexpr auto v = x * y;

@@ -92,6 +92,23 @@ TEST_CASE("reductions of slices are parts that all_reduce completes")
     check_shapes(harness::erased(prog, "slices"), 20);
 }
 
+/// A program of vectors [N], whole and in tensors, next to each other and scattered.
+void check_tensors(const harness::program& p, double ulps = 20)
+{
+    for (const reference::shape& counts :
+         {reference::shape{1}, reference::shape{3, 1, 2000, 1, 64}, reference::shape{1, 1, 1}}) {
+        std::int64_t n = 0;
+        for (std::int64_t c : counts) { n += c; }
+        for (int ranks : {1, 2, 4}) {
+            reference::inputs given = harness::random_inputs(p, ranks, {{"N", n}});
+            harness::check(p, ranks, given, ulps);  // without counts: one tensor
+            given.counts["N"] = counts;
+            const harness::outcome together = harness::check(p, ranks, given, ulps, {.partitioned = {"N"}});
+            CHECK(harness::check(p, ranks, given, ulps, {.shift = 1, .scattered = true}) == together);
+        }
+    }
+}
+
 TEST_CASE("reductions per tensor, used again per element")
 {
     constexpr auto x = pl::tensor<"x", float>(pl::replicated, N);
@@ -101,18 +118,24 @@ TEST_CASE("reductions per tensor, used again per element")
         pl::update(y, x * s), pl::update(pl::tensor<"z", float>(pl::replicated, N), pl::max(y, pl::per_tensor) - x),
         pl::update(pl::tensor<"w", float>(pl::replicated, N), x / pl::norm(x, pl::per_tensor)));
     const harness::program p = harness::erased(prog, "tensors");
-    for (const reference::shape& counts :
-         {reference::shape{1}, reference::shape{3, 1, 2000, 1, 64}, reference::shape{1, 1, 1}}) {
-        std::int64_t n = 0;
-        for (std::int64_t c : counts) { n += c; }
-        for (int ranks : {1, 2, 4}) {
-            reference::inputs given = harness::random_inputs(p, ranks, {{"N", n}});
-            harness::check(p, ranks, given, 20);  // without counts: one tensor
-            given.counts["N"] = counts;
-            const harness::outcome together = harness::check(p, ranks, given, 20, {.partitioned = {"N"}});
-            CHECK(harness::check(p, ranks, given, 20, {.shift = 1, .scattered = true}) == together);
-        }
-    }
+    check_tensors(p);
+}
+
+TEST_CASE("a reduction along the only dimension takes scattered tensors and values per tensor, as one over everything does")
+{
+    constexpr auto x = pl::tensor<"x", float>(pl::replicated, N);
+    constexpr auto y = pl::tensor<"y", float>(pl::replicated, N);
+    constexpr auto o = pl::tensor<"o", float>(pl::replicated);
+    constexpr auto kept = pl::tensor<"kept", float>(pl::replicated, 1_c);
+    constexpr auto whole = pl::program<"whole">(pl::update(o, pl::sum(x * x, pl::axis<-1>)), pl::update(kept, pl::max(x, pl::axis<0>, pl::keep_dims)));
+    check_tensors(harness::erased(whole, "whole"), 100);
+    constexpr auto size = pl::norm(pl::slice(y), pl::per_tensor) + 1_c;
+    constexpr auto normed = pl::program<"normed">(pl::update(o, pl::sum(x / size, pl::axis<0>)));
+    check_tensors(harness::erased(normed, "normed"), 100);
+    check_tensors(harness::erased(normed | pl::fuse, "normed, fused"), 100);
+    constexpr auto parts = pl::program<"parts">(pl::update(o, pl::all_reduce(pl::sum, pl::sum(pl::slice(x) / size, pl::axis<0>))));
+    check_tensors(harness::erased(parts, "parts"), 100);
+    check_tensors(harness::erased(parts | pl::fuse, "parts, fused"), 100);
 }
 
 TEST_CASE("a reduction along an axis is stored in every tensor that takes it")

@@ -150,7 +150,8 @@ constexpr inferred infer_reduce(const attributes& attrs, const value_type& x)
     if (!can_reduce(attrs, x.type)) { return refuse(rule::dtype); }
     value_type result = x;
     if (attrs.axis == attributes::all_axes) {
-        result.dims = 0;
+        if (attrs.a == 0) { result.dims = 0; }
+        for (int d = 0; d < result.dims; ++d) { result.shape[d] = extent{1, {}, false}; }
         if (x.is_sliced()) { result.layout = layout_kind::local; }
         result.slice_dim = -1;
         return accept(result);

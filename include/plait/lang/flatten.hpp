@@ -85,6 +85,8 @@ struct flattening {
         n.bits = e.bits;
         for (int i = 0; i < e.n_args; ++i) { n.args[n.n_args++] = find(e.args[i]->id); }
         if (n.n_args > 0) { n.attrs.axis = wrap_axis(n.attrs.axis, g[n.args[0]].dims); }
+        // Along the only dimension is over everything: one pass does both, also over scattered tensors.
+        if (n.kind == op::reduce && g[n.args[0]].dims == 1) { n.attrs.axis = attributes::all_axes; }
         if (e.kind == op::tensor || e.kind == op::scalar) { n.name = g.symbol(e.type.name); }
         g.set_type(n, e.type);
         return g.add(n);

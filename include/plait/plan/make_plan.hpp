@@ -23,12 +23,14 @@ struct planner {
 
     constexpr explicit planner(const Graph& graph) : g(graph), when(graph) {}
 
-    /// Stores value v in its slot and in the tensors of all its updates.
+    /// Stores value v in its slot (an update's in its tensor, unless that has to wait) and in the tensors of all its updates.
     constexpr void store_all(builder& b, int v, destination to, int root, bool reduces)
     {
-        b.store(v, where.slot_of[v], to, root, reduces);
+        const bool updates = g[v].kind == op::update && !where.deferred[v];
+        const int first = where.slot_of[updates ? g[v].args[0] : v];
+        b.store(v, first, to, root, reduces);
         for (int u : when.users(v)) {
-            const bool other = stored_by(when, where, u, v) && where.slot_of[g[u].args[0]] != where.slot_of[v];
+            const bool other = stored_by(when, where, u, v) && where.slot_of[g[u].args[0]] != first;
             if (other) { b.store(v, where.slot_of[g[u].args[0]], to, root, reduces); }
         }
     }
@@ -119,10 +121,7 @@ struct planner {
         }
         for (int i = 0; i < g.size; ++i) {
             if (!is_root[i]) { continue; }
-            if (g[i].kind == op::update) {
-                const int to = where.deferred[i] ? where.slot_of[i] : where.slot_of[g[i].args[0]];
-                b.store(i, to, destination::own, 0, false);
-            } else if (in_registers(g[i])) {
+            if (in_registers(g[i])) {
                 store_all(b, i, destination::own, 0, false);
             } else if (is_reduction(g[i].kind)) {
                 store_all(b, i, destination::own, 0, true);
