@@ -8,6 +8,7 @@
 #include <plait/blocks/pipeline.hpp>
 #include <plait/optim/lamb.hpp>
 #include <plait/tune/calibrate.hpp>
+#include <plait/tune/kernel_count.hpp>
 #include <plait/tune/tune.hpp>
 
 #include <algorithm>
@@ -31,6 +32,12 @@ struct prediction {
     std::string what;
     double predicted = 0;
     double measured = 0;
+};
+
+/// What the races have found beside their lines.
+struct findings {
+    std::vector<prediction> predictions;
+    std::vector<std::string> counts;  // of schedules and of what the compiler instantiated for them
 };
 
 /// Spearman's rank correlation: 1 if the model orders all alike.
@@ -87,10 +94,26 @@ struct tuned_setting {
     int rounds;
 };
 
+/// One line: the tuned program, the best of the schedules, and the unscheduled program.
+inline void print_line(const tuned_setting& s, std::int64_t size, const std::vector<timing>& times, const pl::tuned_choice& c, const std::string& best)
+{
+    const std::string more = pl::text_of(c.chosen);
+    const double spread = std::max({times[0].spread, times[1].spread, times[2].spread});
+    std::printf("%-10s %9lld %11.2f %11.2f %11.2f   %6.2f %6.2f %6.0f%%  %s%s%s%s%s\n", std::string(s.workload).c_str(),
+                static_cast<long long>(size), times[0].seconds * 1e6, times[1].seconds * 1e6, times[2].seconds * 1e6,
+                times[1].seconds / times[0].seconds, times[2].seconds / times[0].seconds, 100 * spread, c.schedule.c_str(),
+                more.empty() ? "" : ", ", more.c_str(), best == c.schedule ? "" : "; best fixed: ", best == c.schedule ? "" : best.c_str());
+    std::fflush(stdout);
+}
+
+/// At every size all schedules are timed, and then, anew, the tuned program, the one that was the fastest, and the first: the
+/// least of many numbers is low by luck as well, and would be no fair side of a comparison.
 template <class Comm, class Schedules, class Bind>
 void race_tuned(Comm& comm, const tuned_setting& s, const Schedules& list, const std::vector<std::int64_t>& sizes, Bind&& bind,
-                const pl::machine& model, std::vector<prediction>& predictions)
+                const pl::machine& model, findings& found)
 {
+    const pl::kernel_count count = pl::count_kernels(list);
+    found.counts.push_back(pl::joined({s.workload, ": ", Schedules::size, " schedules of ", count.passes, " passes, ", count.kernels, " kernels"}));
     auto tuned = pl::tune(list, comm, {.seconds = s.o.quick ? 0.1 : 0.5, .model = model});
     auto fixed = pl::detail::candidates_of<Comm>(list);
     for (auto& f : fixed) { f.made = f.make(comm); }
@@ -99,34 +122,29 @@ void race_tuned(Comm& comm, const tuned_setting& s, const Schedules& list, const
         bind(numbers, size);
         const auto all = numbers.all();
         tuned.run(all);
-        std::vector<contestant> contestants{{"tuned", [&] { tuned.run(all); }}};
+        std::vector<contestant> contestants;
         for (auto& f : fixed) { contestants.push_back({f.name, [&run = *f.made, all] { run.run(all); }}); }
-        const std::vector<timing> times = race(comm, contestants, s.rounds, 1e-3);
-        std::vector<double> predicted;
-        for (auto& f : fixed) { predicted.push_back(pl::detail::predicted(f.image, f.made->arguments(), model)); }
+        const std::vector<timing> each = race(comm, contestants, s.rounds, 1e-3);
+        for (std::size_t i = 0; i < each.size(); ++i) {
+            const double predicted = pl::detail::predicted(fixed[i].image, fixed[i].made->arguments(), model);
+            found.predictions.push_back({std::string(s.workload) + " " + std::to_string(size) + " " + fixed[i].name, predicted, each[i].seconds});
+        }
+        const auto fastest = std::ranges::min_element(each, {}, &timing::seconds) - each.begin();
+        const auto best = static_cast<std::size_t>(agreed(comm, static_cast<double>(fastest)));
+        const std::vector<contestant> last{{"tuned", [&] { tuned.run(all); }}, contestants[best], contestants[0]};
+        const std::vector<timing> times = race(comm, last, 2 * s.rounds + 1, 1e-3);
         if (comm.rank() != 0) { continue; }
-        const double unscheduled = times[1].seconds;
-        const auto best = std::ranges::min_element(times.begin() + 1, times.end(), {}, &timing::seconds);
-        const pl::tuned_choice& c = tuned.choices().back();
-        const std::string more = pl::text_of(c.chosen);
-        std::printf("%-14s %9lld %11.2f %11.2f %11.2f   %6.2f %6.2f %6.0f%%  %s%s%s\n", std::string(s.workload).c_str(),
-                    static_cast<long long>(size), times[0].seconds * 1e6, best->seconds * 1e6, unscheduled * 1e6,
-                    best->seconds / times[0].seconds, unscheduled / times[0].seconds, 100 * std::max(times[0].spread, times[1].spread),
-                    c.schedule.c_str(), more.empty() ? "" : ", ", more.c_str());
-        std::fflush(stdout);
-        for (std::size_t i = 0; i < times.size(); ++i) {
+        print_line(s, size, times, tuned.choices().back(), fixed[best].name);
+        for (std::size_t i = 0; i < last.size(); ++i) {
             write(s.o, {.workload = std::string(s.workload),
-                        .schedule = contestants[i].name,
+                        .schedule = last[i].name,
                         .fabric = s.fabric,
                         .dtype = "f32",
                         .n = size,
                         .ranks = comm.size(),
                         .seconds = times[i].seconds,
-                        .ratio_to_unscheduled = unscheduled / times[i].seconds,
+                        .ratio_to_unscheduled = times[2].seconds / times[i].seconds,
                         .spread = times[i].spread});
-            if (i > 0) {
-                predictions.push_back({std::string(s.workload) + " " + std::to_string(size) + " " + contestants[i].name, predicted[i - 1], times[i].seconds});
-            }
         }
     }
 }
@@ -163,27 +181,27 @@ void race_all_tuned(const options& o, Comm& comm, const char* fabric)
 {
     const bool first = comm.rank() == 0;
     const pl::machine model = pl::calibrate(comm);
-    std::vector<prediction> predictions;
+    findings found;
     const auto powers = [](int from, int to, int by) {
         std::vector<std::int64_t> all;
         for (int e = from; e <= to; e += by) { all.push_back(std::int64_t{1} << e); }
         return all;
     };
     if (first) {
-        std::printf("%s, %d ranks, f32; microseconds, medians; ratios above 1: tuned is faster.\n\n%-14s %9s %11s %11s %11s   %6s %6s %7s  chosen\n",
+        std::printf("%s, %d ranks, f32; microseconds, medians; ratios above 1: tuned is faster.\n\n%-10s %9s %11s %11s %11s   %6s %6s %7s  chosen\n",
                     fabric, comm.size(), "", "size", "tuned", "best fixed", "unsched.", "/best", "/unsch", "spread");
     }
     const tuned_setting adam{o, "adam", fabric, o.quick ? 9 : 21};
     const auto elements = o.quick ? powers(8, 20, 4) : powers(8, 26, 2);
     race_tuned(comm, adam, pl::explore(pl::optim::adam<>::unscheduled, pl::same_storage), elements,
-               [](auto& b, std::int64_t n) { bind_adam(b, n); }, model, predictions);
+               [](auto& b, std::int64_t n) { bind_adam(b, n); }, model, found);
     const tuned_setting lamb{o, "lamb", fabric, o.quick ? 9 : 21};
     race_tuned(comm, lamb, pl::explore(pl::optim::lamb<>::unscheduled, pl::same_storage), elements,
                [](auto& b, std::int64_t n) {
                    bind_adam(b, n);
                    b.add(pl::detail::bind_scalar("weight_decay", 0.01F));
                },
-               model, predictions);
+               model, found);
 
     // Slices along the rows or along the columns; not along the batch of two.
     constexpr auto by_rows_or_columns = [](std::string_view how) {
@@ -207,7 +225,7 @@ void race_all_tuned(const options& o, Comm& comm, const char* fabric)
                    b.add(pl::detail::bind_scalar("p", 0.1F));
                    b.add(pl::detail::bind_scalar("seed", std::int64_t{1}));
                },
-               model, predictions);
+               model, found);
     const tuned_setting pipeline{o, "pipeline", fabric, o.quick ? 7 : 15};
     race_tuned(comm, pipeline, pl::explore(pl::blocks::pipeline<>::unscheduled, by_rows_or_columns), o.quick ? rows : powers(2, 12, 2),
                [&](auto& b, std::int64_t s) {
@@ -221,10 +239,12 @@ void race_all_tuned(const options& o, Comm& comm, const char* fabric)
                    b.add(pl::detail::bind_scalar("p", 0.1F));
                    b.add(pl::detail::bind_scalar("seed", std::int64_t{1}));
                },
-               model, predictions);
+               model, found);
     const double overhead = overhead_of_tuned(comm);
     if (!first) { return; }
     std::printf("\nA tuned run takes %.0f ns more than the same run of an executable (goal: below 1000).\n", overhead * 1e9);
+    for (const std::string& c : found.counts) { std::printf("%s\n", c.c_str()); }
+    const std::vector<prediction>& predictions = found.predictions;
     const auto off = [](const prediction& p) { return std::max(p.predicted / p.measured, p.measured / p.predicted); };
     const auto worst = std::ranges::max_element(predictions, {}, off);
     std::vector<double> factors;

@@ -89,16 +89,17 @@ class value {
     }
     void write(std::string& to, int depth, int indent) const
     {
+        const auto new_line = [&](int level) { to.append(1, '\n').append(static_cast<std::size_t>(level) * 2, ' '); };
         const auto items = [&](const auto& list, char open, char close, auto&& item) {
             to += open;
             bool first = true;
             for (const auto& i : list) {
                 if (!first) { to += depth > 0 ? "," : ", "; }
-                if (depth > 0) { to += "\n" + std::string(static_cast<std::size_t>(indent) * 2 + 2, ' '); }
+                if (depth > 0) { new_line(indent + 1); }
                 first = false;
                 item(i);
             }
-            if (depth > 0 && !first) { to += "\n" + std::string(static_cast<std::size_t>(indent) * 2, ' '); }
+            if (depth > 0 && !first) { new_line(indent); }
             to += close;
         };
         if (const auto* b = get_if<bool>()) {

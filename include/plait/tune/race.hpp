@@ -38,6 +38,11 @@ inline double median_of(std::span<double> numbers)
     return *middle;
 }
 
+/// A turn of a race is far longer than a clock's step and a meeting, and short runs are timed one after the other, as programs
+/// call them: seconds. And there are at least so many turns.
+inline constexpr double shortest_turn = 1e-3;
+inline constexpr double fewest_turns = 5;
+
 /// One side of a race.
 template <class Communicator>
 struct racer {
@@ -46,13 +51,13 @@ struct racer {
 };
 
 /// Seconds of a run of each side: in turns, so that what slows the machine down slows all of them; of a turn the slowest
-/// rank counts, of all turns the median. Takes about `budget` seconds. All ranks get the same numbers.
+/// rank counts. Of the first side it is the median; of each other one too, by how much it differs from the first in the same
+/// round: slow and fast phases of the machine cancel. Takes about `budget` seconds. All ranks get the same numbers.
 template <class Communicator>
 std::vector<double> race(Communicator& comm, std::span<const racer<Communicator>> sides, std::span<const binding> bindings, double budget)
 {
     using clock = std::chrono::steady_clock;
     constexpr const char* where = "tuning";
-    constexpr double shortest = 2e-4;  // of a turn: far longer than a clock's step and a meeting
     const auto turn = [&](const racer<Communicator>& side, int runs) {
         side.run->set_parameters(side.chosen);
         side.run->run(bindings);  // untimed: what is new for this side is prepared, caches are its own
@@ -69,20 +74,21 @@ std::vector<double> race(Communicator& comm, std::span<const racer<Communicator>
     double all = 0;
     std::vector<int> runs;
     for (const double t : once) {
-        runs.push_back(static_cast<int>(std::clamp(shortest / t, 1.0, 1000.0)));
+        runs.push_back(static_cast<int>(std::clamp(shortest_turn / t, 1.0, 1000.0)));
         all += t * (runs.back() + 1);
     }
-    const auto turns = static_cast<std::size_t>(std::clamp(budget / all, 5.0, 31.0));
+    const auto turns = static_cast<std::size_t>(std::clamp(budget / all, fewest_turns, 101.0));
     std::vector<double> times;
     for (std::size_t t = 0; t < turns; ++t) {
         for (std::size_t s = 0; s < sides.size(); ++s) { times.push_back(turn(sides[s], runs[s])); }
     }
     largest_of_ranks(comm, times, where);
+    const std::size_t n = sides.size();
     std::vector<double> medians;
-    for (std::size_t s = 0; s < sides.size(); ++s) {
-        std::vector<double> own;
-        for (std::size_t t = 0; t < turns; ++t) { own.push_back(times[t * sides.size() + s]); }
-        medians.push_back(median_of(own));
+    for (std::size_t s = 0; s < n; ++s) {
+        std::vector<double> of_rounds;
+        for (std::size_t t = 0; t < turns; ++t) { of_rounds.push_back(times[t * n + s] / (s == 0 ? 1 : times[t * n])); }
+        medians.push_back(median_of(of_rounds) * (s == 0 ? 1 : medians[0]));
     }
     return medians;
 }

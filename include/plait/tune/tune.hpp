@@ -34,7 +34,8 @@ struct tune_options {
     /// A file that keeps decisions; "": none. Made if missing; one that is damaged or of other programs, sizes, ranks,
     /// fabrics and devices does no harm.
     std::string cache{};
-    /// Of how many schedules, those that the model says are fastest, times are taken; and always of the first one.
+    /// Of at least how many schedules, those that the model says are fastest, times are taken; of more where there is time, and
+    /// always of the first one.
     int measured = 8;
     /// About so many seconds go into each of the (at most three) measurements of a size class.
     double seconds = 0.5;
