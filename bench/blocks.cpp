@@ -41,6 +41,8 @@ void wait_for(seconds d)
     if (d.count() > 0) { std::this_thread::sleep_for(d); }
 }
 
+using product_function = void (*)(std::size_t, std::size_t, std::size_t, const float*, const float*, float*);
+
 /// One rank's buffers of row_parallel (x w) or mlp (gelu(x w1 + b1) w2), both ways to compute it.
 template <class Block>
 class rank_of_block {
@@ -82,15 +84,19 @@ class rank_of_block {
         return b;
     }
 
-    /// What comes before the product whose result is joined: nothing, or the first half of an MLP.
-    void before()
+    /// What comes before the product whose result is joined: nothing, or the first half of an MLP. By OpenBLAS, or by the
+    /// product that plait would take, if that is faster: ideal times are made of it.
+    void before(product_function product = bench::product_of_plait)
     {
         if constexpr (is_mlp) {
-            bench::product(s_.rows(), s_.half(), s_.h, x.data(), w1.data(), inner_.data());
+            product(s_.rows(), s_.half(), s_.h, x.data(), w1.data(), inner_.data());
             bench::bias_gelu(inner_.data(), b1.data(), s_.rows(), s_.half());
         }
     }
-    void last_product() { bench::product(s_.rows(), s_.h, s_.half(), left(), w.data(), partial()); }
+    void last_product(product_function product = bench::product_of_plait)
+    {
+        product(s_.rows(), s_.h, s_.half(), left(), w.data(), partial());
+    }
     void last_product_in_chunks(int n)
     {
         bench::product_in_chunks(s_, left(), w.data(), partial(), static_cast<std::size_t>(n));
@@ -111,8 +117,8 @@ class rank_of_block {
     /// Product, all_reduce, epilogue. The link takes `delay`.
     void by_hand(seconds delay)
     {
-        before();
-        last_product();
+        before(bench::product);
+        last_product(bench::product);
         shared_.meeting.arrive_and_wait();
         wait_for(delay);
         const std::size_t n = s_.elements() / 2, at = me_ * n;

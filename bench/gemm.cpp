@@ -33,6 +33,7 @@ void direct([[maybe_unused]] const shape& s, [[maybe_unused]] const T* a, [[mayb
             [[maybe_unused]] T* c)
 {
 #if PLAIT_HAS_OPENBLAS
+    host::detail::blas_on_one_thread();
     const auto m = static_cast<int>(s.m), n = static_cast<int>(s.n), k = static_cast<int>(s.k);
     if constexpr (std::is_same_v<T, float>) {
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, a, k, b, n, 0, c, n);

@@ -110,15 +110,20 @@ std::vector<contestant<T, Out>> contestants()
                            own::gemm<T, Out>(m, n, k, a, b, c, s, by);
                        },
                        true, kind != own::instructions::portable});
-        all.push_back({std::string(name) + ", packed before",
-                       [by = kind](auto m, auto n, auto k, auto a, auto b, auto c, gemm_scratch& s) {
-                           gemm_scratch packed;
-                           own::pack<T>(n, k, b, packed, by);
-                           const std::size_t group = m % 3 == 0 && m > 0 ? m / 3 : std::max<std::size_t>(m, 1);  // one group or three
-                           const auto step = static_cast<std::ptrdiff_t>(group);
-                           own::gemm_packed<T, Out>(m, n, k, {a, group, step * a.row}, packed, {c, group, step * c.row}, s, by);
-                       },
-                       true, kind != own::instructions::portable});
+        // Packed on the way by one row or by all of them, which are one group or three, and then read.
+        for (const bool by_one : {false, true}) {
+            all.push_back({std::string(name) + (by_one ? ", packed before" : ", packed on the way"),
+                           [by = kind, by_one](auto m, auto n, auto k, auto a, auto b, auto c, gemm_scratch& s) {
+                               gemm_scratch packed;
+                               const std::size_t group = m % 3 == 0 && m > 0 ? m / 3 : std::max<std::size_t>(m, 1);
+                               const auto step = static_cast<std::ptrdiff_t>(group);
+                               const host::row_groups<const T> rows{a, group, step * a.row};
+                               const host::row_groups<Out> results{c, group, step * c.row};
+                               own::gemm_packing<T, Out>(by_one ? std::min<std::size_t>(m, 1) : m, n, k, rows, b, packed, results, s, by);
+                               if (by_one) { own::gemm_packed<T, Out>(m, n, k, rows, packed, results, s, by); }
+                           },
+                           true, kind != own::instructions::portable});
+        }
     }
 #if PLAIT_HAS_OPENBLAS
     all.push_back({"OpenBLAS", host::blas::gemm<T, Out>, false, false});

@@ -46,12 +46,12 @@ class link_end {
             bytes_ += bytes;
             return;
         }
-        std::this_thread::sleep_until(transfer(bytes, std::chrono::steady_clock::now()));
+        sleep_until(transfer(bytes, std::chrono::steady_clock::now()));
     }
     /// Sleeps until all transfers have arrived.
     void settle() const
     {
-        if (link_.is_simulated()) { std::this_thread::sleep_until(free_ + link_.latency); }
+        if (link_.is_simulated()) { sleep_until(free_ + link_.latency); }
     }
 
     /// Whether anything is delayed.
@@ -64,6 +64,13 @@ class link_end {
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
   private:
+    /// Threads are woken up to a tenth of a millisecond late: the last of it is spent awake.
+    static void sleep_until(time t)
+    {
+        std::this_thread::sleep_until(t - std::chrono::microseconds(100));
+        while (std::chrono::steady_clock::now() < t) { std::this_thread::yield(); }
+    }
+
     link link_;
     time free_{};
     std::uint64_t bytes_ = 0;

@@ -23,7 +23,10 @@ class patience {
   public:
     /// `core_of_its_own`: there are at least as many hardware threads as ranks, so that spinning does not keep a peer
     /// from running.
-    explicit patience(bool core_of_its_own = false) noexcept : pauses_(core_of_its_own ? 1000 : 0) {}
+    explicit patience(bool core_of_its_own = false) noexcept
+        : pauses_(core_of_its_own ? 1000 : 0), awake_(core_of_its_own ? std::chrono::microseconds(300) : std::chrono::microseconds(0))
+    {
+    }
 
     /// Polls `ready` for a bounded time. Returns whether it came true; if not, the caller should block.
     template <class Ready>
@@ -37,8 +40,9 @@ class patience {
             --waits_without_yield_;
             return ready();
         }
-        auto before = std::chrono::steady_clock::now();
-        for (int i = 0; i < max_yields; ++i) {
+        const auto start = std::chrono::steady_clock::now();
+        auto before = start;
+        for (int i = 0; i < few_yields || before - start < awake_; ++i) {
             if (ready()) { return true; }
             std::this_thread::yield();
             const auto now = std::chrono::steady_clock::now();
@@ -52,10 +56,11 @@ class patience {
     }
 
   private:
-    static constexpr int max_yields = 32;
+    static constexpr int few_yields = 32;
     static constexpr std::chrono::microseconds slow_yield{500};
 
     int pauses_;
+    std::chrono::microseconds awake_;  // yields so long, if nobody else wants the core: being woken is late by a good part of it
     int waits_without_yield_ = 0;
 };
 

@@ -21,7 +21,8 @@ inline constexpr std::size_t gemm_tall = 4 * gemm_high;
 inline constexpr std::size_t gemm_wide_sums = 768;
 
 // With all of b packed before, a product may be of a few rows of a only and then reads all of b. So it goes as deep as
-// that: a tile stays in registers, and b comes as one stream, panel after panel.
+// that: a tile stays in registers, and b comes as one stream, panel after panel. Packed is panel after panel, each over the
+// whole depth, and by the first of these products, block by block as it needs them: while they are in the caches.
 inline constexpr std::size_t gemm_deep_packed = 2048;
 
 // A product of so few rows only reads b, in place: so many rows of it at a time, all along, as the processor foresees
@@ -40,6 +41,7 @@ struct gemm_blocks {
     S* b;
     S* sums;
     const S* packed = nullptr;  // all of b, if it was packed before
+    S* packing = nullptr;       // where it is packed on the way; `packed` is the same then
 };
 
 /// A product by the tiles of one kind of processor: from T through S to Out.
@@ -76,19 +78,6 @@ class gemm_run {
         }
     }
 
-    /// Packs all of b: panel after panel, each over the whole depth.
-    void pack_b(S* to) const
-    {
-        constexpr std::size_t lines = 16;  // read side by side, as they lie, if they lie side by side
-        const std::size_t deep = b_.column == 1 ? lines : k_;
-        for (std::size_t p = 0; p < k_; p += deep) {
-            for (std::size_t w = 0; w < n_; w += columns) {
-                const int used = static_cast<int>(std::min<std::size_t>(columns, n_ - w));
-                pack_panel<Tile, columns>(b_.from(p, w).transposed(), used, std::min(deep, k_ - p), to + w * k_ + p * columns);
-            }
-        }
-    }
-
   private:
     /// Whether b need not be packed: its rows are those of a panel already, and they are read a few times only or stay
     /// in the first cache anyway.
@@ -115,16 +104,18 @@ class gemm_run {
     /// `to` = height rows of a from row i on, times width columns of b from column j on.
     void add_up(std::size_t i, std::size_t height, std::size_t j, std::size_t width, row_groups<S> to) const
     {
+        const bool packs_all = blocks_.packing != nullptr && i == 0;
         const bool is_packed = blocks_.packed != nullptr;
         const bool is_thin = height <= gemm_thin && std::is_same_v<S, T> && b_.column == 1;
-        const std::size_t deep = is_packed ? gemm_deep_packed : is_thin ? gemm_shallow : gemm_deep;
+        const std::size_t deep = packs_all ? gemm_deep : is_packed ? gemm_deep_packed : is_thin ? gemm_shallow : gemm_deep;
         for (std::size_t p = 0; p < k_; p += deep) {
             const std::size_t depth = std::min(deep, k_ - p);
             const bool in_place = !is_packed && reads_in_place(height, width, depth);
             const std::size_t from = in_place ? width / columns * columns : 0;  // what is packed begins here
-            for (std::size_t w = from; w < width && !is_packed; w += columns) {
+            for (std::size_t w = from; w < width && (packs_all || !is_packed); w += columns) {
                 const int used = static_cast<int>(std::min<std::size_t>(columns, width - w));
-                pack_panel<Tile, columns>(b_.from(p, j + w).transposed(), used, depth, blocks_.b + (w - from) * depth);
+                S* to_panel = packs_all ? blocks_.packing + (j + w) * k_ + p * columns : blocks_.b + (w - from) * depth;
+                pack_panel<Tile, columns>(b_.from(p, j + w).transposed(), used, depth, to_panel);
             }
             for (std::size_t h = 0; h < height;) {
                 const auto pack_a = [&](std::size_t r, int tall, std::size_t which) {

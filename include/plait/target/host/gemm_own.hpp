@@ -78,6 +78,24 @@ gemm_blocks<gemm_sum_t<T>> blocks_in(const gemm_sizes& sizes, gemm_scratch& scra
     return blocks;
 }
 
+/// A product with what is in `packed`, or with b, which is packed there on the way: `packing`.
+template <class T, class Out>
+void gemm_of_packed(std::size_t m, std::size_t n, std::size_t k, row_groups<const T> a, matrix_view<const T> b, gemm_sum_t<T>* packing,
+                    const gemm_scratch& packed, row_groups<Out> c, gemm_scratch& scratch, own::instructions by)
+{
+    if (k == 0) {
+        for (std::size_t i = 0; i < m; ++i) {
+            for (std::size_t j = 0; j < n; ++j) { *c.from(i, j).data = Out(0); }
+        }
+        return;
+    }
+    using S = gemm_sum_t<T>;
+    gemm_blocks<S> blocks = blocks_in<T>(gemm_sizes_of<T>(m, n, k, true), scratch);
+    blocks.packed = reinterpret_cast<const S*>(packed.data());
+    blocks.packing = packing;
+    with_tile(by, [&]<class Tile>(Tile) { gemm_run<Tile, T, Out>(m, n, k, a, b, c, blocks).run(); });
+}
+
 }  // namespace detail
 
 namespace own {
@@ -104,33 +122,23 @@ void gemm(std::size_t m, std::size_t n, std::size_t k, matrix_view<const T> a, m
     detail::with_tile(by, [&]<class Tile>(Tile) { detail::gemm_run<Tile, T, Out>(m, n, k, {a, m, 0}, b, {c, m, 0}, blocks).run(); });
 }
 
-/// Packs b, k by n, for several products with it.
-template <gemm_element T>
-void pack(std::size_t n, std::size_t k, matrix_view<const T> b, gemm_scratch& packed, instructions by = best())
+/// The same product as gemm, bit for bit, for m rows of a and c that lie in groups of equally many: b is read once for all of
+/// them. On the way b is packed, for gemm_packed.
+template <gemm_element T, gemm_result<T> Out>
+void gemm_packing(std::size_t m, std::size_t n, std::size_t k, row_groups<const T> a, matrix_view<const T> b, gemm_scratch& packed,
+                  row_groups<Out> c, gemm_scratch& scratch, instructions by = best())
 {
     using S = gemm_sum_t<T>;
     packed.reserve(detail::gemm_bytes<S>(detail::gemm_round_up(n, detail::gemm_most_columns) * k));
-    auto* to = reinterpret_cast<S*>(packed.data());
-    detail::with_tile(by, [&]<class Tile>(Tile) { detail::gemm_run<Tile, T, T>(0, n, k, {}, b, {}, {}).pack_b(to); });
+    detail::gemm_of_packed<T, Out>(m, n, k, a, b, reinterpret_cast<S*>(packed.data()), packed, c, scratch, by);
 }
 
-/// The same product as gemm, bit for bit, with a b that `pack` has packed by the same instructions, for m rows of a and c
-/// that lie in groups of equally many: b is read once for all of them.
+/// The same with a b that gemm_packing has packed by the same instructions.
 template <gemm_element T, gemm_result<T> Out>
 void gemm_packed(std::size_t m, std::size_t n, std::size_t k, row_groups<const T> a, const gemm_scratch& packed,
                  row_groups<Out> c, gemm_scratch& scratch, instructions by = best())
 {
-    if (m == 0 || n == 0) { return; }
-    if (k == 0) {
-        for (std::size_t i = 0; i < m; ++i) {
-            for (std::size_t j = 0; j < n; ++j) { *c.from(i, j).data = Out(0); }
-        }
-        return;
-    }
-    using S = gemm_sum_t<T>;
-    detail::gemm_blocks<S> blocks = detail::blocks_in<T>(detail::gemm_sizes_of<T>(m, n, k, true), scratch);
-    blocks.packed = reinterpret_cast<const S*>(packed.data());
-    detail::with_tile(by, [&]<class Tile>(Tile) { detail::gemm_run<Tile, T, Out>(m, n, k, a, {}, c, blocks).run(); });
+    detail::gemm_of_packed<T, Out>(m, n, k, a, {}, nullptr, packed, c, scratch, by);
 }
 
 }  // namespace own

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace plait::host {
 
@@ -49,10 +50,7 @@ void run_matmul(const pass_context& c)
     bool in_chunks = c.within.dim >= 0;
     for (int d = 0; d < outer; ++d) { in_chunks = in_chunks && stride_of(b, from_b, d) == 0; }
     gemm_scratch* packed = in_chunks ? &scratch.packed[&c.pass] : nullptr;
-    if (in_chunks && c.within.is_first) {
-        own::pack<T>(static_cast<std::size_t>(out.count[column]), static_cast<std::size_t>(k),
-                     as_matrix<T>(b, from_b, b_inner, b_column, right, scratch.right), *packed);
-    }
+    bool packs = in_chunks && c.within.is_first;
     // Matrices that share a packed operand are one product.
     std::int64_t groups = 1;
     row_groups<const T> left_rows{};
@@ -81,11 +79,15 @@ void run_matmul(const pass_context& c)
             left_rows.first = lhs;
             result_rows.first = result;
             left_rows.count = result_rows.count = m;
-            own::gemm_packed<T, T>(m * static_cast<std::size_t>(groups), width, depth, left_rows, *packed, result_rows,
-                                   scratch.panels);
+        }
+        const auto rhs = [&] { return as_matrix<T>(b, at_b, b_inner, b_column, right, scratch.right); };
+        const std::size_t all_rows = m * static_cast<std::size_t>(groups);
+        if (std::exchange(packs, false)) {
+            own::gemm_packing<T, T>(all_rows, width, depth, left_rows, rhs(), *packed, result_rows, scratch.panels);
+        } else if (in_chunks) {
+            own::gemm_packed<T, T>(all_rows, width, depth, left_rows, *packed, result_rows, scratch.panels);
         } else {
-            gemm<T, T>(m, width, depth, lhs, as_matrix<T>(b, at_b, b_inner, b_column, right, scratch.right), result,
-                       scratch.panels);
+            gemm<T, T>(m, width, depth, lhs, rhs(), result, scratch.panels);
         }
     });
     copy_results(c, n, out);
