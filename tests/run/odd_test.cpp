@@ -49,6 +49,26 @@ TEST_CASE("what an update stores, other tensors take: also a number, which has n
     check_sizes(harness::erased(pl::program<"old">(same, pl::update(x, same), pl::update(z, x + y)), "old values"));
 }
 
+TEST_CASE("runs of more elements than are computed at a time")
+{
+    constexpr auto part = pl::tensor<"part", float>(pl::sliced<0>, N);
+    constexpr auto h = pl::tensor<"h", pl::f16>(pl::replicated, N);
+    constexpr auto own = pl::tensor<"own", float>(pl::local, N);
+    constexpr auto mean = pl::label<"mean">(pl::all_reduce(pl::sum, g) / pl::world_size);
+    constexpr auto step = pl::update(part, part * 0.5_c + pl::slice(mean));
+    constexpr auto whole = pl::all_gather(step - pl::slice(y));
+    constexpr auto prog = pl::program<"long">(step, pl::update(x, whole), pl::update(h, pl::cast<pl::f16>(whole)));
+    constexpr auto reduced = pl::program<"reduced">(pl::update(x, mean + y), pl::update(own, pl::reduce(pl::sum, g, pl::root<1>)));
+    for (const harness::program& p : {harness::erased(prog, "long"), harness::erased(prog | pl::split<"mean"> | pl::reorder<"mean"> | pl::fuse, "long, fused"),
+                                      harness::erased(reduced, "reduced"), harness::erased(reduced | pl::fuse, "reduced, fused")}) {
+        for (int ranks : {2, 3}) {
+            for (std::int64_t n : {8191, 16384, 16385, 59999}) {
+                harness::check(p, ranks, harness::random_inputs(p, ranks, {{"N", n}}), 4, {.shift = static_cast<std::size_t>(n % 3)});
+            }
+        }
+    }
+}
+
 TEST_CASE("copies, constants and values that several tensors take")
 {
     constexpr auto v = x * y;

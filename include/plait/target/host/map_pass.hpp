@@ -34,6 +34,10 @@ inline bool is_two_shot(const arguments& args, const node& n)
     }
 }
 
+/// Elements that are computed and then handed to the peers at a time, where nothing is kept in tiles: the memory is read by
+/// the computation and written by the copies in turns, and long turns are faster.
+inline constexpr std::int64_t long_tile_elements = 8 * tile_elements;
+
 class map_pass {
   public:
     explicit map_pass(const pass_context& c) : c_(c), inputs_(c), sums_(c) {}
@@ -99,8 +103,11 @@ class map_pass {
         c_.scratch.restart();
         c_.open_channels(s);
         inputs_.open();
+        in_tiles_ = false;
         for (int r = 0; r < c_.n_results(); ++r) {
-            output(r).tile = result(r).reduces || for_another_root(r) ? c_.scratch.next_tile() : nullptr;
+            const bool in_tile = result(r).reduces || for_another_root(r);
+            output(r).tile = in_tile ? c_.scratch.next_tile() : nullptr;
+            in_tiles_ = in_tiles_ || in_tile;
         }
         const auto run = [&](std::int64_t length, std::int64_t t) { run_tiles(length, t); };
         if (s.tensors != 0) {
@@ -116,8 +123,9 @@ class map_pass {
         if (reduces_) { sums_.enter_tensor(t); }
         inputs_.start_run(t);
         start_deliveries(t);
-        for (std::int64_t done = 0; done < length; done += tile_elements) {
-            const auto n = static_cast<std::size_t>(std::min(tile_elements, length - done));
+        const std::int64_t most = in_tiles_ || inputs_.reads_tiles() ? tile_elements : long_tile_elements;
+        for (std::int64_t done = 0; done < length; done += most) {
+            const auto n = static_cast<std::size_t>(std::min(most, length - done));
             inputs_.load(done, n);
             for (int r = 0; r < c_.n_results(); ++r) {
                 const channel& out = output(r);
@@ -169,6 +177,7 @@ class map_pass {
     tile_inputs inputs_;
     space_reductions sums_;
     bool reduces_ = false;
+    bool in_tiles_ = false;  // some result is kept in a tile
     bool two_shot_ = true;
     std::byte* own_[max_results];  // by result: where this rank's buffer is in a run
 };

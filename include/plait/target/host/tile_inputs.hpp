@@ -51,6 +51,7 @@ class tile_inputs {
         tensor_ = t;
         n_moving_ = 0;
         n_busy_ = 0;
+        reads_tiles_ = false;
         for (int i = 0; i < c_.n_operands(); ++i) {
             const pass_operand& o = c_.operand(i);
             switch (o.from) {
@@ -83,6 +84,9 @@ class tile_inputs {
         }
     }
 
+    /// Whether some input of the run comes in a tile: if not, more elements than a tile's can be loaded at once.
+    [[nodiscard]] bool reads_tiles() const { return reads_tiles_ || n_busy_ > 0; }
+
   private:
     /// Whether a combined value is zeros here: only the root gets it.
     [[nodiscard]] bool zeros(const pass_operand& o) const
@@ -107,6 +111,7 @@ class tile_inputs {
         const void*& first = c_.scratch.pointers.in[i];
         const void*& second = c_.scratch.pointers.second[i];
         second = c_.scratch.channels[i].identity;
+        reads_tiles_ = reads_tiles_ || second != nullptr;
         if (zeros(c_.operand(i))) {
             first = c_.scratch.channels[i].tile;
             return;
@@ -151,6 +156,7 @@ class tile_inputs {
     std::int64_t tensor_ = 0;
     std::size_t n_moving_ = 0;
     std::size_t n_busy_ = 0;
+    bool reads_tiles_ = false;
 };
 
 }  // namespace plait::host
