@@ -129,7 +129,7 @@ class simulation {
             const auto c = static_cast<std::size_t>(k);
             for (std::size_t r = 0; r < workers_.size(); ++r) {
                 if (!runs(r, s) || ready[at(r, s)][c] != never) { continue; }
-                double from = workers_start_;
+                double from = s == 0 ? workers_[r] : 0;  // what the first stage reads was there before
                 for (std::size_t q = 0; s > 0 && q < workers_.size(); ++q) {
                     const bool needed = runs(q, s - 1) && (all[s].of_all || all[s - 1].to_group || q == r);
                     if (needed) { from = std::max(from, done[at(q, s - 1)][c]); }
@@ -138,8 +138,6 @@ class simulation {
                 ready[at(r, s)][c] = all[s].in > 0 ? transfer(r, all[s].in, all[s].messages, from) : from;
             }
         };
-        workers_start_ = 0;
-        for (const double t : workers_) { workers_start_ = std::max(workers_start_, n > 1 ? 0.0 : t); }
         for (int k = 0; k < chunks; ++k) { request(0, k); }
         for (;;) {
             std::size_t rank = workers_.size();
@@ -199,7 +197,6 @@ class simulation {
     int ranks_;
     int here_;  // ranks of one group on a host
     run_sizes sizes_;
-    double workers_start_ = 0;
     std::vector<double> workers_;  // by group and rank: when it is free
     std::vector<double> ends_;     // of the near link, likewise
     std::vector<double> shared_;   // by group, of the host's ends of the far links
