@@ -41,8 +41,6 @@ void wait_for(seconds d)
     if (d.count() > 0) { std::this_thread::sleep_for(d); }
 }
 
-using product_function = void (*)(std::size_t, std::size_t, std::size_t, const float*, const float*, float*);
-
 /// One rank's buffers of row_parallel (x w) or mlp (gelu(x w1 + b1) w2), both ways to compute it.
 template <class Block>
 class rank_of_block {
@@ -86,14 +84,14 @@ class rank_of_block {
 
     /// What comes before the product whose result is joined: nothing, or the first half of an MLP. By OpenBLAS, or by the
     /// product that plait would take, if that is faster: ideal times are made of it.
-    void before(product_function product = bench::product_of_plait)
+    void before(bench::product_function product = bench::product_of_plait)
     {
         if constexpr (is_mlp) {
             product(s_.rows(), s_.half(), s_.h, x.data(), w1.data(), inner_.data());
             bench::bias_gelu(inner_.data(), b1.data(), s_.rows(), s_.half());
         }
     }
-    void last_product(product_function product = bench::product_of_plait)
+    void last_product(bench::product_function product = bench::product_of_plait)
     {
         product(s_.rows(), s_.h, s_.half(), left(), w.data(), partial());
     }

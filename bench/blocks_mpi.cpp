@@ -46,8 +46,8 @@ void projection(const bench::options& o, mpi_communicator& comm, const block_sha
     pl::executable fused{block::fused, comm};
     pl::executable overlapped{block::overlapped, comm};
     pl::executable by_rows{rows::overlapped, comm};
-    const auto product = [&] {
-        bench::product(s.rows(), s.h, s.half(), x.data(), w.data(), partial.mine.data());
+    const auto product = [&](bench::product_function by) {
+        by(s.rows(), s.h, s.half(), x.data(), w.data(), partial.mine.data());
     };
     const auto all_reduce = [&] {
         MPI_Allreduce(partial.mine.data(), total.data(), static_cast<int>(n), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
@@ -63,7 +63,7 @@ void projection(const bench::options& o, mpi_communicator& comm, const block_sha
         comm.barrier("results are there");
     };
     const std::vector<contestant> all{{"by hand", [&] {
-                                           product();
+                                           product(bench::product);
                                            all_reduce();
                                            finish(0, s.rows());
                                        }},
@@ -72,7 +72,7 @@ void projection(const bench::options& o, mpi_communicator& comm, const block_sha
                                       {"fused", [&] { fused.run(bindings); }},
                                       {"overlapped", [&] { overlapped.run(bindings); }},
                                       {"overlapped, axis S", [&] { by_rows.run(bindings); }},
-                                      {"product", product},
+                                      {"product", [&] { product(bench::product_of_plait); }},
                                       {"MPI_Allreduce", all_reduce},
                                       {"whole epilogue", [&] { finish(0, s.rows()); }},
                                       {"half epilogue", [&] { finish(me * s.rows() / 2, s.rows() / 2); }},

@@ -39,7 +39,10 @@ inline std::vector<float> numbers(std::size_t n, std::size_t which, float scale)
     return x;
 }
 
-/// c = a b of row-major m x k and k x n, by OpenBLAS itself.
+/// c = a b of row-major m x k and k x n, by one or the other.
+using product_function = void (*)(std::size_t m, std::size_t n, std::size_t k, const float* a, const float* b, float* c);
+
+/// By OpenBLAS itself.
 inline void product(std::size_t m, std::size_t n, std::size_t k, const float* a, const float* b, float* c)
 {
 #if PLAIT_HAS_OPENBLAS

@@ -130,6 +130,39 @@ TEST_CASE("CUDA: memory of the host is refused on every rank")
         cuda_test::devices());
 }
 
+TEST_CASE("CUDA: device memory that one rank cannot have ends the run on every rank, and a new group works")
+{
+    std::vector<std::string> what(2);
+    const std::string thrown = thrown_by([&] {
+        pl::cuda_peers::run(
+            2,
+            [&](pl::cuda_communicator& comm) {
+                const auto r = static_cast<std::size_t>(comm.rank());
+                what[r] = thrown_by([&] {
+                    const auto mine = comm.symmetric<char>(r == 1 ? std::size_t{1} << 50 : 8);
+                    comm.barrier("memory is there");
+                });
+                throw pl::error(what[r]);
+            },
+            cuda_test::devices());
+    });
+    CHECK(what[1].find("1125899906842624 bytes of device memory") != std::string::npos);
+    CHECK(what[0].find("rank 1 failed: ") != std::string::npos);
+    CHECK(what[0].find("bytes of device memory") != std::string::npos);
+    CHECK(thrown.find("bytes of device memory") != std::string::npos);
+    pl::cuda_peers::run(
+        2,
+        [&](pl::cuda_communicator& comm) {
+            const auto mine = comm.symmetric<float>(8);
+            const auto total = comm.symmetric<float>(8);
+            set(comm, mine, 1);
+            pl::executable run{fused, comm};
+            run(x = mine, y = total, s = 1.0F);
+            CHECK(get(comm, total) == std::vector<float>(8, 2));
+        },
+        cuda_test::devices());
+}
+
 TEST_CASE("CUDA: new buffers while the stream is captured are refused")
 {
     const std::string what = thrown_by([] {

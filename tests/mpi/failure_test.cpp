@@ -89,6 +89,25 @@ TEST_CASE("a rank that throws ends the others, with its text")
     }
 }
 
+TEST_CASE("memory that one rank cannot have ends the run on every rank, and a new group works")
+{
+    for (const int failing : {0, world_size() - 1}) {
+        const std::string text = support::failure_of([&](plait::mpi_communicator& comm) {
+            comm.barrier("all are here");
+            const auto mine = comm.symmetric<char>(comm.rank() == failing ? std::size_t{1} << 50 : 8);
+            comm.barrier("memory is there");
+        });
+        CAPTURE(text);
+        CHECK(!text.empty());
+        support::run([](plait::mpi_communicator& comm) {
+            auto mine = comm.symmetric<int>(3);
+            mine[2] = comm.rank();
+            comm.barrier("written");
+            CHECK(mine[2] == comm.rank());
+        });
+    }
+}
+
 TEST_CASE("a communicator that an exception destroys fails its group")
 {
     std::string text;

@@ -38,12 +38,13 @@ class search {
             time(open, seconds);
             field.insert(field.end(), open.begin() + 1, open.end());
         }
-        std::vector<variant> last{first};
-        // What is set by hand must earn it.
+        // What is set by hand must earn it. Of each candidate the best: variants of one must not crowd the others out.
         std::ranges::stable_sort(field, {}, [](const variant& v) { return v.chosen == parameters{} ? v.seconds : 1.02 * v.seconds; });
-        for (const variant& v : std::span(field).first(std::min<std::size_t>(finalists, field.size()))) {
+        std::vector<variant> last{first};
+        for (const variant& v : field) {
             const bool is_first = v.candidate == 0 && v.chosen == parameters{};
-            if (!is_first) { last.push_back(v); }
+            const auto same = [&](const variant& other) { return other.candidate == v.candidate; };
+            if (!is_first && last.size() <= finalists && std::ranges::none_of(std::span(last).subspan(1), same)) { last.push_back(v); }
         }
         // Among so many tries the best is the best by luck, too: the best few are timed once more. And never slower than
         // unscheduled: what is not faster when it comes to it is not taken.
