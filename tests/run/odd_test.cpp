@@ -49,6 +49,30 @@ TEST_CASE("what an update stores, other tensors take: also a number, which has n
     check_sizes(harness::erased(pl::program<"old">(same, pl::update(x, same), pl::update(z, x + y)), "old values"));
 }
 
+TEST_CASE("all_to_all of a slice of what lies whole in memory")
+{
+    constexpr auto M = pl::dim<"M">;
+    constexpr auto a = pl::tensor<"a", float>(pl::replicated, M, N);
+    constexpr auto b = pl::tensor<"b", float>(pl::replicated, M, N);
+    constexpr auto own = pl::tensor<"own", float>(pl::local, M, N);
+    constexpr auto columns = pl::tensor<"columns", float>(pl::sliced<1>, M, N);
+    constexpr auto rows = pl::tensor<"rows", float>(pl::sliced<0>, M, N);
+    constexpr auto v = pl::exp(a) + 1_c;
+    constexpr auto part = pl::slice(v, pl::axis<0>);
+    constexpr auto total = pl::all_reduce(pl::sum, own);
+    const harness::program all[] = {
+        harness::erased(pl::program<"tensor">(pl::update(columns, pl::all_to_all(pl::slice(a, pl::axis<0>), pl::axis<1>))), "tensor"),
+        harness::erased(pl::program<"computed">(pl::update(b, v), pl::update(columns, pl::all_to_all(part, pl::axis<1>)), pl::update(rows, part)), "computed"),
+        harness::erased(pl::program<"summed">(pl::update(b, total), pl::update(columns, pl::all_to_all(pl::slice(total, pl::axis<0>), pl::axis<1>) * 2_c)), "summed"),
+        harness::erased(pl::program<"reduced">(pl::update(b, a + pl::sum(v, pl::axis<0>)),
+                                               pl::update(columns, pl::all_to_all(pl::slice(a + pl::sum(v, pl::axis<0>), pl::axis<0>), pl::axis<1>))), "reduced")};
+    for (const harness::program& p : all) {
+        for (int ranks : {1, 2, 3, 5}) {
+            for (std::int64_t m : {1, 4, 7}) { harness::check(p, ranks, harness::random_inputs(p, ranks, {{"M", m}, {"N", 5}}), 40); }
+        }
+    }
+}
+
 TEST_CASE("runs of more elements than are computed at a time")
 {
     constexpr auto part = pl::tensor<"part", float>(pl::sliced<0>, N);

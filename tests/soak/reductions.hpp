@@ -49,8 +49,9 @@ inline maybe normed(scope& s)
     if (norm.type < plait::dtype::f32) { norm.type = plait::dtype::f32; }
     if (elements_of(x->type) < elements_of(norm) && per_tensor) { return {}; }
     const double n = std::sqrt(elements_of(y->type));
+    const double rounding = 20 * epsilon(norm.type) * x->largest;  // of a norm that is less exact than x
     return made(x->text + " / (pl::norm(" + y->text + (per_tensor ? ", pl::per_tensor" : "") + ") + 1_c)",
-                type_of(plait::op::div, {}, {x->type, norm}), x->largest, x->error + x->largest * n * y->error, 20, {x, y});
+                type_of(plait::op::div, {}, {x->type, norm}), x->largest, x->error + x->largest * n * y->error + rounding, 20, {x, y});
 }
 
 /// Row-wise steps of networks.

@@ -3,6 +3,8 @@
 
 #include <plait/fabric/mpi_window.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -49,9 +51,16 @@ class mpi_memory {
         return std::nullopt;
     }
 
-    /// A new window. Collective over the ranks of the host.
+    /// A new window. Collective over the ranks of the host. Some MPIs hang when a rank cannot have its part, so all ranks refuse
+    /// together what the host does not have.
     std::size_t add(std::vector<std::size_t> sizes)
     {
+        const std::size_t most = memory_of_host();
+        std::size_t left = most;
+        for (const std::size_t s : sizes) {
+            if (s > left) { throw error({"allocate: the ranks of this host ask for more shared memory than its ", most, " bytes"}); }
+            left -= s;
+        }
         const std::size_t bytes = sizes[static_cast<std::size_t>(place_.seat)];
         blocks_.emplace_back(place_, header + bytes, std::move(sizes));
         new (blocks_.back().window.part(place_.seat)) std::atomic<std::uint32_t>(0);
@@ -100,6 +109,13 @@ class mpi_memory {
     }
 
   private:
+    static std::size_t memory_of_host() noexcept
+    {
+        const long pages = sysconf(_SC_PHYS_PAGES);
+        const long bytes = sysconf(_SC_PAGESIZE);
+        return pages > 0 && bytes > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(bytes) : static_cast<std::size_t>(-1);
+    }
+
     static constexpr std::size_t header = 64;  // holds the flag: whether the rank uses its block
 
     struct block {

@@ -58,7 +58,7 @@ struct levels {
         bool stored[Graph::node_capacity]{};
         for (int i = 0; i < g.size; ++i) {
             value[i] = i;
-            if (g[i].kind == op::slice) { value[i] = value[g[i].args[0]]; }
+            if (g[i].kind == op::slice && !lies_by_itself(i)) { value[i] = value[g[i].args[0]]; }
             if (g[i].kind == op::update) {
                 const int v = value[g[i].args[1]];
                 // A tensor in slices takes its slice alone of a value that is made whole.
@@ -98,6 +98,14 @@ struct levels {
     }
 
   private:
+    /// Whether slice i is a value of its own in memory: ranks fetch blocks of each other's slices, not of whole values.
+    [[nodiscard]] constexpr bool lies_by_itself(int i) const
+    {
+        for (int j = i + 1; j < g.size; ++j) {
+            if (g[j].kind == op::all_to_all && g[j].args[0] == i) { return true; }
+        }
+        return false;
+    }
     constexpr void list_users()
     {
         for (int pass = 0; pass < 2; ++pass) {  // counts, then places
@@ -141,7 +149,7 @@ struct levels {
         if (!is_elementwise(n.kind) && !small) { return; }
         int first_use = -1;
         for (int j : users(i)) {
-            if (g[j].kind == op::slice) { continue; }  // its consumers have the same value
+            if (g[j].kind == op::slice && value[j] != j) { continue; }  // its consumers have the same value
             const int here = small ? level[j] - 1 : through_memory(g[j]) ? level[j] - 1 : level[j];
             const int use = g[j].kind == op::update ? level[i] : here;
             first_use = first_use < 0 || use < first_use ? use : first_use;

@@ -61,7 +61,7 @@ struct placer {
     constexpr bool needed_in_memory(int v) const
     {
         for (int j : when.users(v)) {
-            if (g[j].kind == op::update || g[j].kind == op::slice) { continue; }
+            if (g[j].kind == op::update || (g[j].kind == op::slice && when.value[j] != j)) { continue; }
             if (through_memory(g[j])) { return true; }
             const bool is_late = when.level[j] > when.level[v];
             if (is_late && (same_shape(g[j], g[v]) || is_reduction(g[j].kind))) { return true; }
