@@ -42,6 +42,14 @@ inline std::vector<float> numbers(std::size_t n, std::size_t which, float scale)
 /// c = a b of row-major m x k and k x n, by one or the other.
 using product_function = void (*)(std::size_t m, std::size_t n, std::size_t k, const float* a, const float* b, float* c);
 
+/// As plait computes it: by OpenBLAS, or by its own product where that is the faster one.
+inline void product_of_plait(std::size_t m, std::size_t n, std::size_t k, const float* a, const float* b, float* c)
+{
+    static thread_local plait::host::gemm_scratch scratch;
+    const auto step = static_cast<std::ptrdiff_t>(n);
+    plait::host::gemm<float, float>(m, n, k, {a, static_cast<std::ptrdiff_t>(k), 1}, {b, step, 1}, {c, step, 1}, scratch);
+}
+
 /// By OpenBLAS itself.
 inline void product(std::size_t m, std::size_t n, std::size_t k, const float* a, const float* b, float* c)
 {
@@ -51,21 +59,10 @@ inline void product(std::size_t m, std::size_t n, std::size_t k, const float* a,
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size(m), size(n), size(k), 1, a, size(k), b, size(n), 0, c,
                 size(n));
 #else
-    static thread_local plait::host::gemm_scratch scratch;
-    const auto step = static_cast<std::ptrdiff_t>(n);
-    plait::host::own::gemm<float, float>(m, n, k, {a, static_cast<std::ptrdiff_t>(k), 1}, {b, step, 1}, {c, step, 1},
-                                         scratch);
+    product_of_plait(m, n, k, a, b, c);
 #endif
 }
 inline const char* product_name() { return PLAIT_HAS_OPENBLAS ? "OpenBLAS" : "plait's own product (no OpenBLAS found)"; }
-
-/// The same as plait computes it: by OpenBLAS, or by its own product where that is the faster one.
-inline void product_of_plait(std::size_t m, std::size_t n, std::size_t k, const float* a, const float* b, float* c)
-{
-    static thread_local plait::host::gemm_scratch scratch;
-    const auto step = static_cast<std::ptrdiff_t>(n);
-    plait::host::gemm<float, float>(m, n, k, {a, static_cast<std::ptrdiff_t>(k), 1}, {b, step, 1}, {c, step, 1}, scratch);
-}
 
 /// The same in as many pieces as a pipeline of `chunks` chunks cuts it into: the rows of each of the b matrices.
 inline void product_in_chunks(const block_shape& s, const float* a, const float* b, float* c, std::size_t chunks)

@@ -98,9 +98,7 @@ TEST_CASE("memory that one rank cannot have ends the run on every rank, and a ne
             comm.barrier("memory is there");
         });
         CAPTURE(text);
-        const bool shares = text.find("more shared memory than its ") != std::string::npos;
-        const bool is_alone = text.find("bad_alloc") != std::string::npos;
-        CHECK((shares || is_alone));
+        CHECK(text.find("more shared memory than its ") != std::string::npos);
         support::run([](plait::mpi_communicator& comm) {
             auto mine = comm.symmetric<int>(3);
             mine[2] = comm.rank();

@@ -78,12 +78,12 @@ std::vector<double> race(Communicator& comm, std::span<const racer<Communicator>
         all += t * (runs.back() + 1);
     }
     const auto turns = static_cast<std::size_t>(std::clamp(budget / all, fewest_turns, 101.0));
+    const std::size_t n = sides.size();
     std::vector<double> times;
     for (std::size_t t = 0; t < turns; ++t) {
-        for (std::size_t s = 0; s < sides.size(); ++s) { times.push_back(turn(sides[s], runs[s])); }
+        for (std::size_t s = 0; s < n; ++s) { times.push_back(turn(sides[s], runs[s])); }
     }
     largest_of_ranks(comm, times, where);
-    const std::size_t n = sides.size();
     std::vector<double> medians;
     for (std::size_t s = 0; s < n; ++s) {
         std::vector<double> of_rounds;
