@@ -17,6 +17,8 @@
 
 namespace plait::cuda {
 
+/// Whether cuBLASLt multiplies what it can.
+inline constexpr bool has_blas = true;
 /// Bytes that cuBLASLt may use beside the operands; one such block per executable.
 inline constexpr std::size_t blas_workspace_bytes = std::size_t{32} << 20;
 
@@ -171,6 +173,7 @@ inline bool add_blas_product(pass_build& b, dtype type, const product_arguments&
 #else
 
 namespace plait::cuda {
+inline constexpr bool has_blas = false;
 inline bool add_blas_product(pass_build&, dtype, const product_arguments&) { return false; }
 }  // namespace plait::cuda
 

@@ -1,7 +1,7 @@
 // The code of every pass of a lowered program, on devices.
 #pragma once
 
-#include <plait/target/cuda/kernel_of.cuh>
+#include <plait/target/cuda/joined_passes.cuh>
 #include <plait/target/cuda/map_launch.cuh>
 #include <plait/target/cuda/moves.cuh>
 #include <plait/target/cuda/products.cuh>
@@ -12,33 +12,80 @@ namespace plait::cuda {
 
 /// Puts what a pass does at the end of a list of launches.
 using pass_function = void (*)(pass_build&);
+/// The ways in which a pass can be launched. Null: not in this one.
+struct pass_code {
+    pass_function build = nullptr;
+    pass_function with_next = nullptr;            // the pass after it is done in its epilogue
+    pass_function in_chunks = nullptr;            // one launch for all chunks of the pipeline that it begins
+    pass_function in_chunks_with_next = nullptr;  // both
+};
 
 template <class Lowered, int P>
 constexpr dtype operand_type(int i)
 {
     return Lowered::graph[Lowered::plan.operands[Lowered::plan.passes[P].operands.first + i].node].type;
 }
+/// What kind of product pass P is, an empty object.
+template <class Lowered, int P>
+constexpr auto product_of()
+{
+    constexpr pass_plan p = Lowered::plan.passes[P];
+    constexpr node n = Lowered::graph[p.space];
+    constexpr dtype left = operand_type<Lowered, P>(0);
+    constexpr dtype right = operand_type<Lowered, P>(1);
+    if constexpr (p.kind == pass_kind::matmul) { return matmul_pass<left, right, n.type, n.attrs.a != 0, n.attrs.b != 0>{}; }
+    else { return conv2d_pass<left, right, n.type>{}; }
+}
 
 template <class Lowered, int P>
 void build_pass(pass_build& b)
 {
     constexpr pass_plan p = Lowered::plan.passes[P];
-    constexpr dtype type = Lowered::graph[p.space].type;
-    constexpr attributes attrs = Lowered::graph[p.space].attrs;
-    if constexpr (p.kind == pass_kind::matmul) {
-        build_matmul<operand_type<Lowered, P>(0), operand_type<Lowered, P>(1), type, attrs.a != 0, attrs.b != 0>(b);
-    }
-    else if constexpr (p.kind == pass_kind::conv2d) { build_conv2d<operand_type<Lowered, P>(0), operand_type<Lowered, P>(1), type>(b); }
+    if constexpr (is_product(p.kind)) { build_product<decltype(product_of<Lowered, P>()), whole_product>(b); }
     else if constexpr (p.kind == pass_kind::embedding) { build_embedding<>(b); }
     else if constexpr (p.kind == pass_kind::all_to_all) { build_all_to_all<>(b); }
     else if constexpr (p.kind == pass_kind::reduce_axis) { build_axis(make_body<Lowered, P>(), b); }
     else { build_map(make_body<Lowered, P>(), b, row_dims(Lowered::graph, Lowered::plan, P)); }
 }
+template <class Lowered, int P, class Tiles>
+void build_joined(pass_build& b)
+{
+    constexpr int operand = joined_operand(Lowered::graph, Lowered::plan, P);
+    build_product_with_next<decltype(product_of<Lowered, P>()), Tiles>(make_body<Lowered, P + 1>(), std::integral_constant<int, operand>{}, b,
+                                                                      P + 1, row_dims(Lowered::graph, Lowered::plan, P + 1));
+}
+
+/// The most bytes that the arguments of a kernel have.
+inline constexpr std::size_t most_kernel_arguments = 4096;
+/// Whether pass P may be launched together with the next one.
+template <class Lowered, int P>
+constexpr bool can_join()
+{
+    if constexpr (joined_operand(Lowered::graph, Lowered::plan, P) < 0) { return false; }
+    else {
+        using body = decltype(make_body<Lowered, P + 1>());
+        constexpr std::size_t bytes = sizeof(whole_product) + sizeof(typename body::arguments);
+        return !decltype(product_of<Lowered, P>())::is_blas && bytes <= most_kernel_arguments;
+    }
+}
+template <class Lowered, int P>
+constexpr pass_code code_of_pass()
+{
+    pass_code c{&build_pass<Lowered, P>};
+    if constexpr (is_product(Lowered::plan.passes[P].kind)) {
+        using product = decltype(product_of<Lowered, P>());
+        constexpr bool in_chunks = begins_pipeline(Lowered::plan, P) && !product::is_blas;
+        if constexpr (in_chunks) { c.in_chunks = &build_product<product, product_in_chunks>; }
+        if constexpr (can_join<Lowered, P>()) { c.with_next = &build_joined<Lowered, P, whole_product>; }
+        if constexpr (in_chunks && can_join<Lowered, P>()) { c.in_chunks_with_next = &build_joined<Lowered, P, product_in_chunks>; }
+    }
+    return c;
+}
 
 /// By pass of a lowered program.
 template <class Lowered>
 inline constexpr auto functions_of = []<int... P>(std::integer_sequence<int, P...>) {
-    return std::array<pass_function, sizeof...(P)>{&build_pass<Lowered, P>...};
+    return std::array<pass_code, sizeof...(P)>{code_of_pass<Lowered, P>()...};
 }(std::make_integer_sequence<int, Lowered::plan.n_passes>{});
 
 }  // namespace plait::cuda

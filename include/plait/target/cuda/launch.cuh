@@ -28,6 +28,8 @@ class launch {
 };
 using launch_list = std::vector<std::unique_ptr<launch>>;
 
+struct product_chunks;
+
 /// What launches of one pass are built from.
 struct pass_build {
     const arguments& args;
@@ -41,6 +43,7 @@ struct pass_build {
     int multiprocessors = 1;
     int ranks_on_a_device = 1;
     host::chunk within{};
+    const product_chunks* chunks = nullptr;  // of a product that is launched once for all chunks of a pipeline
 
     [[nodiscard]] const node& node_at(int i) const { return args.image().node_of(i); }
     [[nodiscard]] const node& slot_node(int s) const { return args.image().slot_node(s); }

@@ -54,6 +54,13 @@ __device__ inline std::uint32_t read_signal(const std::uint32_t* at)
     asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(__cvta_generic_to_global(at)) : "memory");
     return value;
 }
+/// Counts one more of this rank's blocks; returns how many there were. The one that finds all others sees what they wrote.
+__device__ inline std::uint32_t arrive(std::uint32_t* at)
+{
+    std::uint32_t before;
+    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(__cvta_generic_to_global(at)) : "memory");
+    return before;
+}
 __device__ inline std::uint64_t nanoseconds()
 {
     std::uint64_t t;

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <plait/target/cuda/mma.cuh>
-#include <plait/target/cuda/product_arguments.cuh>
+#include <plait/target/cuda/product_epilogue.cuh>
+#include <plait/target/cuda/product_tiles.cuh>
 
 #include <cstdint>
 
@@ -43,31 +44,39 @@ struct shared_tile {
     }
 };
 
+/// A warp's part of 16 rows of the result in shared memory, where each lane then finds neighbours. The pitch puts what lanes
+/// store at once into different banks.
+struct shared_rows {
+    static constexpr int rows = 16;
+    static constexpr int columns = 32;
+    float element[rows][columns + 8];
+};
+
 /// c = a b of one 16-bit dtype. `ColumnsOfA`: elements of a column of a, not of a row, are neighbours in memory (or may be);
-/// `ColumnsOfB` likewise. 8 warps make 128 x 128 elements, each 64 x 32 of them, 16 terms at a time in order.
-template <dtype D, dtype C, bool ColumnsOfA, bool ColumnsOfB>
-__global__ void __launch_bounds__(block_threads) mma_kernel(const __grid_constant__ product_arguments p)
+/// `ColumnsOfB` likewise. 8 warps make 128 x 128 elements, each 64 x 32 of them, 16 terms at a time in order. Of the results
+/// a lane gives the epilogue `Group` neighbours at once.
+template <dtype D, int Group, bool ColumnsOfA, bool ColumnsOfB, class Tiles, class Epilogue>
+__global__ void __launch_bounds__(block_threads) mma_kernel(const __grid_constant__ product_launch<Tiles, Epilogue> launch)
 {
     using T = stored_t<D>;
     using a_tile = std::conditional_t<ColumnsOfA, shared_tile<T, mma_depth, mma_rows>, shared_tile<T, mma_rows, mma_depth>>;
     using b_tile = std::conditional_t<ColumnsOfB, shared_tile<T, mma_columns, mma_depth>, shared_tile<T, mma_depth, mma_columns>>;
     __shared__ alignas(16) unsigned char memory[2 * (sizeof(a_tile) + sizeof(b_tile))];
+    static_assert(sizeof memory >= block_warps * sizeof(shared_rows));
     a_tile* const as = reinterpret_cast<a_tile*>(memory);
     b_tile* const bs = reinterpret_cast<b_tile*>(memory + 2 * sizeof(a_tile));
     const int lane = static_cast<int>(threadIdx.x) % warp_size;
     const int warp = static_cast<int>(threadIdx.x) / warp_size;
     const int warp_row = warp / 4 * 64;
     const int warp_column = warp % 4 * 32;
-    const std::int64_t rows = (p.m + mma_rows - 1) / mma_rows;
-    const std::int64_t columns = (p.n + mma_columns - 1) / mma_columns;
+    const Epilogue epilogue(launch.pass);
 
-    for (std::int64_t tile = blockIdx.x; tile < rows * columns * p.batches; tile += gridDim.x) {
-        const std::int64_t i0 = tile / columns % rows * mma_rows;
-        const std::int64_t j0 = tile % columns * mma_columns;
-        const batch_offsets at = offsets_of_batch(p, tile / (rows * columns));
+    launch.tiles.template for_each_tile<mma_rows, mma_columns>([&](const product_arguments& p, const product_place& tile) {
+        const std::int64_t i0 = tile.row;
+        const std::int64_t j0 = tile.column;
+        const batch_offsets at = offsets_of_batch(p, tile.batch);
         const T* const a = reinterpret_cast<const T*>(p.a.data) + at.a;
         const T* const b = reinterpret_cast<const T*>(p.b.data) + at.b;
-        auto* const c = reinterpret_cast<stored_t<C>*>(p.out) + at.c;
         const auto fill = [&](int stage, std::int64_t k0) {
             if constexpr (ColumnsOfA) { as[stage].start_fill(a, p.a.column, p.a.row, k0, i0, p.k, p.m, p.a_vectors); }
             else { as[stage].start_fill(a, p.a.row, p.a.column, i0, k0, p.m, p.k, p.a_vectors); }
@@ -76,7 +85,7 @@ __global__ void __launch_bounds__(block_threads) mma_kernel(const __grid_constan
             end_copy_group();
         };
         float sum[4][4][4]{};
-        fill(0, 0);
+        if (p.k > 0) { fill(0, 0); }
         int stage = 0;
         for (std::int64_t k0 = 0; k0 < p.k; k0 += mma_depth, stage ^= 1) {
             if (k0 + mma_depth < p.k) {
@@ -110,19 +119,40 @@ __global__ void __launch_bounds__(block_threads) mma_kernel(const __grid_constan
             }
             __syncthreads();
         }
+        // Through the memory of the operands, which all warps have left.
+        shared_rows& part = reinterpret_cast<shared_rows*>(memory)[warp];
+#pragma unroll 1
+        for (int r = 0; r < 4; ++r) {
 #pragma unroll
-        for (int i = 0; i < 4; ++i) {
+            for (int i = 0; i < 4; ++i) {
+                if (i != r) { continue; }
 #pragma unroll
-            for (int j = 0; j < 4; ++j) {
-#pragma unroll
-                for (int e = 0; e < 4; ++e) {
-                    const std::int64_t row = i0 + warp_row + 16 * i + lane / 4 + e / 2 * 8;
-                    const std::int64_t column = j0 + warp_column + 8 * j + lane % 4 * 2 + e % 2;
-                    if (row < p.m && column < p.n) { c[row * p.c.row + column * p.c.column] = as_stored<C>(sum[i][j][e]); }
+                for (int j = 0; j < 4; ++j) {
+                    float* const to = &part.element[lane / 4][8 * j + lane % 4 * 2];
+                    *reinterpret_cast<float2*>(to) = {sum[i][j][0], sum[i][j][1]};
+                    *reinterpret_cast<float2*>(to + 8 * (shared_rows::columns + 8)) = {sum[i][j][2], sum[i][j][3]};
                 }
             }
+            __syncwarp();
+            constexpr int in_a_row = shared_rows::columns / Group;
+#pragma unroll (Epilogue::is_short ? 4 : 1)
+            for (int g = lane; g < shared_rows::rows * in_a_row; g += warp_size) {
+                const int row = g / in_a_row;
+                const int column = g % in_a_row * Group;
+                float x[Group];
+#pragma unroll
+                for (int e = 0; e < Group; e += 4) {
+                    const float4 four = *reinterpret_cast<const float4*>(&part.element[row][column + e]);
+                    x[e] = four.x;
+                    x[e + 1] = four.y;
+                    x[e + 2] = four.z;
+                    x[e + 3] = four.w;
+                }
+                put_neighbours(epilogue, p, at.c, i0 + warp_row + shared_rows::rows * r + row, j0 + warp_column + column, x);
+            }
+            __syncwarp();
         }
-    }
+    });
 }
 
 }  // namespace plait::cuda

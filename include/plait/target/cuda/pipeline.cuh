@@ -1,5 +1,5 @@
 // A pipeline of passes in chunks: products on the main stream, everything else beside it, with events between the streams
-// and signals between the ranks. Nothing returns to the host between chunks.
+// and signals between the ranks, also from inside a product that is launched once. Nothing returns to the host between chunks.
 #pragma once
 
 #include <plait/run/chunks.hpp>
@@ -32,6 +32,11 @@ struct signal_area {
     std::uint32_t* mine = nullptr;
     std::uint32_t* posted = nullptr;   // by pass
     std::uint32_t* awaited = nullptr;  // by pass that waits, by pass that is waited for
+
+    // The same of chunks, each of which has words of its own, where a product is launched once for all of them.
+    std::int64_t at_chunks = 0;               // in an area, where the words of chunks begin: by pass, chunk and rank
+    std::uint32_t* posted_chunks = nullptr;   // by pass and chunk
+    std::uint32_t* awaited_chunks = nullptr;  // by pass that waits, and chunk
 };
 
 /// Cuts a pipeline for a device: only where there is a product or ranks to overlap with, and into chunks that keep a device
@@ -60,7 +65,7 @@ class pipeline_builder {
     using make_build = std::function<pass_build(std::size_t pass, launch_list& list)>;
 
     pipeline_builder(const arguments& args, std::size_t first, const plait::detail::chunking& c, const signal_area& area,
-                     std::span<const pass_function> code, launch_tape& tape)
+                     std::span<const pass_code> code, launch_tape& tape)
         : args_(args),
           passes_(args.image().plan.passes),
           first_(first),
@@ -74,11 +79,16 @@ class pipeline_builder {
 
     void build(const make_build& make)
     {
+        at_once_ = code_[first_].in_chunks != nullptr ? first_ + (joins(first_) ? 2 : 1) : first_;
         hand_over(false);  // the second stream comes after what is on the main one
+        if (at_once_ != first_ && args_.is_in(passes_[first_].group)) { launch_at_once(make); }
         for (int k = 0; k < cut_.count; ++k) {
             newest_[0] = newest_[1] = nullptr;
-            for (std::size_t p = first_; p < last_; ++p) {
-                if (args_.is_in(passes_[p].group)) { build_chunk(p, k, make); }
+            has_product_ = false;
+            for (std::size_t p = at_once_; p < last_; ++p) {
+                const bool both = joins(p);
+                if (args_.is_in(passes_[p].group)) { build_chunk(p, both, k, make); }
+                p += both ? 1 : 0;
             }
         }
         hand_over(true);
@@ -94,42 +104,103 @@ class pipeline_builder {
         put(std::make_unique<waiting>(e), !from_beside);
     }
 
-    void build_chunk(std::size_t p, int k, const make_build& make)
+    /// Whether pass p and the next one are one launch.
+    [[nodiscard]] bool joins(std::size_t p) const
+    {
+        return code_[p].with_next != nullptr && buffers_allow_joining(args_, passes_[p], passes_[p + 1]);
+    }
+
+    /// The product that begins the pipeline, all chunks of it.
+    void launch_at_once(const make_build& make)
+    {
+        const pass_view& pass = passes_[first_];
+        product_chunks all;
+        for (int k = 0; k < cut_.count; ++k) {
+            auto& ranges = all.ranges.emplace_back();
+            plait::detail::for_each_range(args_, pass, cut_, k, args_.rank(), [&](const host::chunk& within) { ranges.push_back(within); });
+        }
+        bool by_others = false;
+        for (std::size_t p = first_; p < at_once_; ++p) { by_others = by_others || is_awaited(p); }
+        chunk_signals& s = all.signals;
+        s.areas = area_.areas;
+        s.at = word_of_chunk(0) + args_.world_rank();
+        s.step = args_.world_size();
+        s.posted = area_.posted_chunks + first_ * plait::detail::max_signalled_chunks;
+        s.first_rank = by_others ? 0 : args_.world_rank();
+        s.ranks = by_others ? args_.world_size() : 1;
+        launch_list list;
+        pass_build b = make(first_, list);
+        b.chunks = &all;
+        (at_once_ > first_ + 1 ? code_[first_].in_chunks_with_next : code_[first_].in_chunks)(b);
+        for (auto& l : list) { tape_.push_back({std::move(l), false, static_cast<int>(first_), -1}); }
+    }
+    /// Where the words of all ranks for a chunk of the product that begins the pipeline are in an area.
+    [[nodiscard]] std::int64_t word_of_chunk(int k) const
+    {
+        return area_.at_chunks + (static_cast<std::int64_t>(first_) * plait::detail::max_signalled_chunks + k) * args_.world_size();
+    }
+
+    void build_chunk(std::size_t p, bool with_next, int k, const make_build& make)
     {
         const pass_view& pass = passes_[p];
         const bool beside = is_beside(pass);
         launch_list list;
         pass_build b = make(p, list);
-        for (std::size_t j = first_; j < p; ++j) { await(p, j, beside, b); }
+        if (at_once_ != first_) { await_product(p, k, b); }
+        for (std::size_t j = at_once_; j < p; ++j) { await(p, j, beside, b); }
         if (const auto& e = newest_[beside ? 0 : 1]) { put(std::make_unique<waiting>(e), beside); }
         plait::detail::for_each_range(args_, pass, cut_, k, args_.rank(), [&](const host::chunk& within) {
             b.within = within;
-            code_[p](b);
+            (with_next ? code_[p].with_next : code_[p].build)(b);
         });
         for (auto& l : list) { tape_.push_back({std::move(l), beside, static_cast<int>(p), k}); }
-        if (is_awaited(p)) {
-            const auto at = static_cast<std::int64_t>(p) * args_.world_size() + args_.world_rank();
-            put(make_signal(b.stage, &post_kernel<>, post_arguments{area_.areas, area_.posted + p, at, args_.world_size()}), beside);
+        for (std::size_t done = p; done <= p + (with_next ? 1 : 0); ++done) {
+            if (!is_awaited(done)) { continue; }
+            const auto at = static_cast<std::int64_t>(done) * args_.world_size() + args_.world_rank();
+            put(make_signal(b.stage, &post_kernel<>, post_arguments{area_.areas, area_.posted + done, at, args_.world_size()}), beside);
         }
         newest_[beside ? 1 : 0] = std::make_shared<stream_event>();
         put(std::make_unique<recording>(newest_[beside ? 1 : 0]), beside);
     }
-    /// Waits for what other ranks' pass j has made of this chunk; on the second stream, so that products go on.
-    void await(std::size_t p, std::size_t j, bool beside, const pass_build& b)
+    /// Which ranks' part of pass j pass p waits for.
+    [[nodiscard]] await_arguments ranks_of(plait::detail::signal_scope scope, std::size_t j, const pass_build& b) const
     {
-        using plait::detail::signal_scope;
-        const signal_scope scope = plait::detail::depends_on(passes_[p], passes_[j]);
-        if (scope == signal_scope::none) { return; }
         const int g = passes_[j].group;
-        const bool whole = scope == signal_scope::group;
+        const bool whole = scope == plait::detail::signal_scope::group;
         await_arguments a;
         a.limits = b.reports;
         a.first_rank = (g == any_group ? args_.group() : g) * args_.ranks() + (whole ? 0 : args_.rank());
         a.ranks = whole ? args_.ranks() : 1;
+        return a;
+    }
+    /// Waits for what other ranks' pass j has made of this chunk; on the second stream, so that products go on.
+    void await(std::size_t p, std::size_t j, bool beside, const pass_build& b)
+    {
+        const auto scope = plait::detail::depends_on(passes_[p], passes_[j]);
+        if (scope == plait::detail::signal_scope::none) { return; }
+        await_arguments a = ranks_of(scope, j, b);
         a.words = area_.mine + static_cast<std::ptrdiff_t>(j) * args_.world_size() + a.first_rank;
         a.count = area_.awaited + p * passes_.size() + j;
         put(make_signal(b.stage, &await_kernel<>, a), true);
         if (!beside) { hand_over(true); }
+    }
+    /// Waits, on the second stream, until the product that is launched once has finished a chunk: on the ranks on which pass p
+    /// depends, and on this one before anything comes after it.
+    void await_product(std::size_t p, int k, const pass_build& b)
+    {
+        using plait::detail::signal_scope;
+        signal_scope scope = signal_scope::none;
+        for (std::size_t j = first_; j < at_once_; ++j) {
+            const signal_scope one = plait::detail::depends_on(passes_[p], passes_[j]);
+            scope = scope == signal_scope::group || one == signal_scope::none ? scope : one;
+        }
+        const bool is_mine = args_.is_in(passes_[first_].group);
+        if (scope == signal_scope::none && (has_product_ || !is_mine)) { return; }
+        has_product_ = has_product_ || is_mine;
+        await_arguments a = ranks_of(scope, first_, b);
+        a.words = area_.mine + word_of_chunk(k) + a.first_rank;
+        a.count = area_.awaited_chunks + p * plait::detail::max_signalled_chunks + k;
+        put(make_signal(b.stage, &await_kernel<>, a), true);
     }
     [[nodiscard]] bool is_awaited(std::size_t p) const
     {
@@ -145,8 +216,10 @@ class pipeline_builder {
     std::size_t last_;
     plait::detail::chunking cut_;
     signal_area area_;
-    std::span<const pass_function> code_;
+    std::span<const pass_code> code_;
     launch_tape& tape_;
+    std::size_t at_once_ = 0;   // passes [first_, at_once_) are one launch for all chunks
+    bool has_product_ = false;  // the second stream has waited for this chunk of that launch, on this rank
     std::shared_ptr<stream_event> newest_[2];  // of this chunk, on the main stream and beside it
 };
 

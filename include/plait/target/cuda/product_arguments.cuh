@@ -31,6 +31,7 @@ struct product_arguments {
     matrix_operand b;
     matrix_operand c;
     std::byte* out = nullptr;
+    std::int64_t first = 0;  // where the result begins in its slot, in elements
     std::int64_t m = 0;
     std::int64_t n = 0;
     std::int64_t k = 0;
@@ -40,6 +41,7 @@ struct product_arguments {
     window_operand window;
     bool a_vectors = false;  // whether 16 bytes of an operand may be loaded at once
     bool b_vectors = false;
+    bool out_vectors = false;  // whether groups of the result's elements may be stored at once, and what goes with them loaded
 };
 
 /// Where a batch begins in the operands and in the result, in elements.

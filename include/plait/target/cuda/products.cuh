@@ -1,98 +1,19 @@
-// Matrix products and convolutions on devices: tiles in shared memory, sums in f32 (of f64 in f64).
+// Matrix products and convolutions on devices: what a pass computes, as products, and their launches.
 #pragma once
 
 #include <plait/target/cuda/blas_product.cuh>
+#include <plait/target/cuda/map_launch.cuh>
 #include <plait/target/cuda/mma_product.cuh>
-#include <plait/target/cuda/moves.cuh>
+#include <plait/target/cuda/tiled_product.cuh>
+#include <plait/target/host/contraction_boxes.hpp>
 
+#include <algorithm>
 #include <memory>
-#include <type_traits>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace plait::cuda {
-
-inline constexpr int product_tile = 64;
-inline constexpr int product_depth = 16;
-
-template <dtype D>
-using product_sum_t = std::conditional_t<D == dtype::f64, double, float>;
-
-/// c = a b, a block per tile of c and batch. `Windows`: b's elements are windows of an image.
-template <dtype A, dtype B, dtype C, bool Windows>
-__global__ void __launch_bounds__(block_threads) product_kernel(const __grid_constant__ product_arguments p)
-{
-    using sum = product_sum_t<C>;
-    __shared__ sum as[product_depth][product_tile + 1];
-    __shared__ sum bs[product_depth][product_tile + 1];
-    const std::int64_t rows = (p.m + product_tile - 1) / product_tile;
-    const std::int64_t columns = (p.n + product_tile - 1) / product_tile;
-    const int tx = static_cast<int>(threadIdx.x) % 16;
-    const int ty = static_cast<int>(threadIdx.x) / 16;
-    for (std::int64_t tile = blockIdx.x; tile < rows * columns * p.batches; tile += gridDim.x) {
-        const std::int64_t i0 = tile / columns % rows * product_tile;
-        const std::int64_t j0 = tile % columns * product_tile;
-        const batch_offsets at_batch = offsets_of_batch(p, tile / (rows * columns));
-        const auto* a = reinterpret_cast<const stored_t<A>*>(p.a.data) + at_batch.a;
-        const auto* b = reinterpret_cast<const stored_t<B>*>(p.b.data) + at_batch.b;
-        auto* c = reinterpret_cast<stored_t<C>*>(p.out) + at_batch.c;
-        sum acc[4][4]{};
-        for (std::int64_t k0 = 0; k0 < p.k; k0 += product_depth) {
-            // Threads go along the dimension in which elements are neighbours.
-            for (int e = static_cast<int>(threadIdx.x); e < product_tile * product_depth; e += block_threads) {
-                const bool along_k = p.a.column == 1;
-                const int i = along_k ? e / product_depth : e % product_tile;
-                const int k = along_k ? e % product_depth : e / product_tile;
-                const bool inside = i0 + i < p.m && k0 + k < p.k;
-                as[k][i] = inside ? static_cast<sum>(computed<A>(a[(i0 + i) * p.a.row + (k0 + k) * p.a.column])) : sum{};
-            }
-            for (int e = static_cast<int>(threadIdx.x); e < product_tile * product_depth; e += block_threads) {
-                const bool along_k = !Windows && p.b.row == 1 && p.b.column != 1;
-                const int k = along_k ? e % product_depth : e / product_tile;
-                const int j = along_k ? e / product_depth : e % product_tile;
-                const bool inside = j0 + j < p.n && k0 + k < p.k;
-                sum x{};
-                if constexpr (Windows) {
-                    const window_operand& w = p.window;
-                    const auto d = static_cast<int>(k0 + k);
-                    const auto q = static_cast<int>(j0 + j);
-                    const int y = q / w.out_width * w.stride + d / w.window_width % w.window_height - w.padding;
-                    const int at = q % w.out_width * w.stride + d % w.window_width - w.padding;
-                    const std::int64_t channel = d / (w.window_width * w.window_height);
-                    if (inside && y >= 0 && y < w.height && at >= 0 && at < w.width) {
-                        x = static_cast<sum>(computed<B>(b[(channel * w.height + y) * w.width + at]));
-                    }
-                } else if (inside) {
-                    x = static_cast<sum>(computed<B>(b[(k0 + k) * p.b.row + (j0 + j) * p.b.column]));
-                }
-                bs[k][j] = x;
-            }
-            __syncthreads();
-#pragma unroll
-            for (int k = 0; k < product_depth; ++k) {
-                sum x[4];
-                sum y[4];
-#pragma unroll
-                for (int r = 0; r < 4; ++r) { x[r] = as[k][ty + 16 * r]; }
-#pragma unroll
-                for (int r = 0; r < 4; ++r) { y[r] = bs[k][tx + 16 * r]; }
-#pragma unroll
-                for (int r = 0; r < 4; ++r) {
-#pragma unroll
-                    for (int s = 0; s < 4; ++s) { acc[r][s] = kernels::multiply_add(x[r], y[s], acc[r][s]); }
-                }
-            }
-            __syncthreads();
-        }
-#pragma unroll
-        for (int r = 0; r < 4; ++r) {
-#pragma unroll
-            for (int s = 0; s < 4; ++s) {
-                const std::int64_t i = i0 + ty + 16 * r;
-                const std::int64_t j = j0 + tx + 16 * s;
-                if (i < p.m && j < p.n) { c[i * p.c.row + j * p.c.column] = as_stored<C>(acc[r][s]); }
-            }
-        }
-    }
-}
 
 /// Whether 16 bytes of an operand may be loaded at once along its lines.
 inline bool loads_vectors(const matrix_operand& m, std::int64_t step, std::int64_t stride, std::int64_t size)
@@ -101,49 +22,48 @@ inline bool loads_vectors(const matrix_operand& m, std::int64_t step, std::int64
     for (std::int64_t b : m.batch) { aligned = aligned && b * size % 16 == 0; }
     return aligned;
 }
-/// Puts a product at the end of the build's list: a block for each tile of the result, of rows x columns elements.
-inline void add_product(pass_build& b, const product_arguments& p, void (*kernel)(product_arguments), int rows, int columns)
+
+/// Where a result's box begins in its slot, in elements.
+inline std::int64_t begin_in_slot(const pass_build& b, const pass_result& r, const host::strided& box)
 {
-    const std::int64_t tiles = (p.m + rows - 1) / rows * ((p.n + columns - 1) / columns) * p.batches;
-    if (tiles == 0) { return; }
-    auto l = std::make_unique<kernel_launch<product_arguments>>(b.stage, reinterpret_cast<const void*>(kernel));
-    l->arguments = p;
-    l->blocks = static_cast<int>(std::min<std::int64_t>(tiles, 0x7fff'ffff));
-    b.list.push_back(std::move(l));
-}
-template <dtype D, dtype C, bool ColumnsOfA, bool ColumnsOfB>
-void add_mma_product(pass_build& b, product_arguments p)
-{
-    p.a_vectors = ColumnsOfA ? loads_vectors(p.a, p.a.row, p.a.column, 2) : loads_vectors(p.a, p.a.column, p.a.row, 2);
-    p.b_vectors = ColumnsOfB ? loads_vectors(p.b, p.b.row, p.b.column, 2) : loads_vectors(p.b, p.b.column, p.b.row, 2);
-    add_product(b, p, &mma_kernel<D, C, ColumnsOfA, ColumnsOfB>, mma_rows, mma_columns);
-}
-template <dtype A, dtype B, dtype C, bool Windows>
-void add_tiled_product(pass_build& b, const product_arguments& p)
-{
-    add_product(b, p, &product_kernel<A, B, C, Windows>, product_tile, product_tile);
+    return (box.data - b.args.buffer(r.slot).data) / static_cast<std::int64_t>(size_of(b.node_at(r.node).type));
 }
 
 /// c[..., M, N] = a[..., M, K] b[..., K, N], as on the host; f16 and bf16 on tensor cores.
 template <dtype A, dtype B, dtype C, bool TransposedA, bool TransposedB>
-void build_matmul(pass_build& build)
-{
-    const node& n = build.node_at(build.pass.space);
-    const node& a = build.node_at(build.pass.operands[0].node);
-    const node& b = build.node_at(build.pass.operands[1].node);
-    const int row = n.dims - 2;
-    const int column = n.dims - 1;
-    const host::matmul_boxes boxes(build.args, n, a, b, build.within);
-    const auto& [a_row, a_inner, b_inner, b_column, out, left, right] = boxes;
-    const host::strided at_a = host::in_slot(build.args, a, build.pass.operands[0].slot, left);
-    const host::strided at_b = host::in_slot(build.args, b, build.pass.operands[1].slot, right);
-    for (const pass_result& r : build.pass.results) {
+struct matmul_pass {
+    static constexpr bool is_mma = A == B && (A == dtype::f16 || A == dtype::bf16);
+    static constexpr bool is_blas = has_blas && A == B && B == C;  // cuBLASLt takes those that it knows
+    static constexpr dtype result = C;
+    static constexpr int rows = is_mma ? mma_rows : product_tile;
+    static constexpr int columns = is_mma ? mma_columns : product_tile;
+    static constexpr int group = is_mma && size_of(C) == 2 ? 8 : 4;  // neighbours that the epilogue is given at once
+
+    template <class Tiles, class Epilogue>
+    static constexpr auto kernel()
+    {
+        if constexpr (is_mma) { return &mma_kernel<A, group, TransposedA, TransposedB, Tiles, Epilogue>; }
+        else { return &product_kernel<A, B, C, false, Tiles, Epilogue>; }
+    }
+    /// One of the pass's results, of what the build is confined to.
+    static product_arguments product(const pass_build& build, const pass_result& r)
+    {
+        const node& n = build.node_at(build.pass.space);
+        const node& a = build.node_at(build.pass.operands[0].node);
+        const node& b = build.node_at(build.pass.operands[1].node);
+        const int row = n.dims - 2;
+        const int column = n.dims - 1;
+        const host::matmul_boxes boxes(build.args, n, a, b, build.within);
+        const auto& [a_row, a_inner, b_inner, b_column, out, left, right] = boxes;
+        const host::strided at_a = host::in_slot(build.args, a, build.pass.operands[0].slot, left);
+        const host::strided at_b = host::in_slot(build.args, b, build.pass.operands[1].slot, right);
         const host::strided at_c = host::in_slot(build.args, n, r.slot, out);
         product_arguments p;
         p.a = {at_a.data, at_a.stride[a_row], at_a.stride[a_inner], {}};
         p.b = {at_b.data, at_b.stride[b_inner], at_b.stride[b_column], {}};
         p.c = {nullptr, at_c.stride[row], at_c.stride[column], {}};
         p.out = at_c.data;
+        p.first = begin_in_slot(build, r, at_c);
         p.m = out.count[row];
         p.n = out.count[column];
         p.k = left.count[a_inner];
@@ -165,26 +85,37 @@ void build_matmul(pass_build& build)
             p.batches = p.batch_count[d] == 0 ? 0 : p.batches / p.batch_count[d];
             p.batch_dims = d;
         }
-        if constexpr (A == B && B == C) {
-            if (add_blas_product(build, C, p)) { continue; }
+        if constexpr (is_mma) {
+            p.a_vectors = TransposedA ? loads_vectors(p.a, p.a.row, p.a.column, 2) : loads_vectors(p.a, p.a.column, p.a.row, 2);
+            p.b_vectors = TransposedB ? loads_vectors(p.b, p.b.row, p.b.column, 2) : loads_vectors(p.b, p.b.column, p.b.row, 2);
         }
-        if constexpr (A == B && (A == dtype::f16 || A == dtype::bf16)) { add_mma_product<A, C, TransposedA, TransposedB>(build, p); }
-        else { add_tiled_product<A, B, C, false>(build, p); }
+        return p;
     }
-}
+};
 
 /// y[N, K, P, Q] = x[N, C, H, W] * w[K, C, R, S]: for each image the filters times the matrix of its windows.
 template <dtype X, dtype W, dtype Y>
-void build_conv2d(pass_build& build)
-{
-    const node& n = build.node_at(build.pass.space);
-    const node& x = build.node_at(build.pass.operands[0].node);
-    const node& w = build.node_at(build.pass.operands[1].node);
-    const host::conv2d_boxes boxes(build.args, n, x, w, build.within);
-    const auto& [out, images, filters] = boxes;
-    const host::strided from = host::in_slot(build.args, x, build.pass.operands[0].slot, images);
-    const host::strided with = host::in_slot(build.args, w, build.pass.operands[1].slot, filters);
-    for (const pass_result& r : build.pass.results) {
+struct conv2d_pass {
+    static constexpr bool is_blas = false;
+    static constexpr dtype result = Y;
+    static constexpr int rows = product_tile;
+    static constexpr int columns = product_tile;
+    static constexpr int group = 4;
+
+    template <class Tiles, class Epilogue>
+    static constexpr auto kernel()
+    {
+        return &product_kernel<W, X, Y, true, Tiles, Epilogue>;
+    }
+    static product_arguments product(const pass_build& build, const pass_result& r)
+    {
+        const node& n = build.node_at(build.pass.space);
+        const node& x = build.node_at(build.pass.operands[0].node);
+        const node& w = build.node_at(build.pass.operands[1].node);
+        const host::conv2d_boxes boxes(build.args, n, x, w, build.within);
+        const auto& [out, images, filters] = boxes;
+        const host::strided from = host::in_slot(build.args, x, build.pass.operands[0].slot, images);
+        const host::strided with = host::in_slot(build.args, w, build.pass.operands[1].slot, filters);
         const host::strided to = host::in_slot(build.args, n, r.slot, out);
         product_arguments p;
         p.k = x.shape[1] * w.shape[2] * w.shape[3];
@@ -194,12 +125,123 @@ void build_conv2d(pass_build& build)
         p.b = {from.data, 0, 0, {x.shape[1] * x.shape[2] * x.shape[3]}};
         p.c = {nullptr, p.n, 1, {to.stride[0]}};
         p.out = to.data;
+        p.first = begin_in_slot(build, r, to);
         p.batches = p.batch_count[0] = out.count[0];
         p.batch_dims = 1;
         p.window = {static_cast<int>(x.shape[2]), static_cast<int>(x.shape[3]), static_cast<int>(w.shape[2]),
                     static_cast<int>(w.shape[3]), static_cast<int>(n.shape[3]), n.attrs.a, n.attrs.b};
-        add_tiled_product<W, X, Y, true>(build, p);
+        return p;
     }
+};
+
+/// Whether groups of so many elements of c begin at multiples of them.
+inline bool has_groups(const product_arguments& p, std::int64_t group)
+{
+    bool all = p.c.column == 1 && p.c.row % group == 0 && p.first % group == 0;
+    for (int d = 0; d < p.batch_dims; ++d) { all = all && p.c.batch[d] % group == 0; }
+    return all;
+}
+
+/// Sets the tiles of a launch; `aligned`: whether what goes with groups of elements is. Returns how many there are.
+template <class Pass>
+std::int64_t set_tiles(whole_product& t, pass_build& b, const pass_result& r, bool aligned)
+{
+    t.product = Pass::product(b, r);
+    t.product.out_vectors = aligned && has_groups(t.product, Pass::group);
+    return tiles_of<Pass::rows, Pass::columns>(t.product);
+}
+template <class Pass>
+std::int64_t set_tiles(product_in_chunks& t, pass_build& b, const pass_result& r, bool aligned)
+{
+    std::vector<product_part> parts;
+    const auto chunks = static_cast<int>(b.chunks->ranges.size());
+    for (int k = 0; k < chunks; ++k) {
+        const std::size_t begin = parts.size();
+        const std::int64_t first = t.tiles;
+        const auto add = [&](const product_arguments& p, std::int64_t tiles) {
+            parts.push_back({p, t.tiles, k, 0});
+            t.tiles += tiles;
+        };
+        for (const host::chunk& within : b.chunks->ranges[static_cast<std::size_t>(k)]) {
+            b.within = within;
+            whole_product one;
+            const std::int64_t tiles = set_tiles<Pass>(one, b, r, aligned);
+            if (tiles > 0) { add(one.product, tiles); }
+        }
+        if (t.tiles == first) { add({}, 1); }  // nothing to multiply, but others may wait for the chunk
+        for (std::size_t i = begin; i < parts.size(); ++i) { parts[i].tiles = static_cast<std::uint32_t>(t.tiles - first); }
+    }
+    t.parts = b.memory.table(std::span<const product_part>(parts));
+    t.n_parts = static_cast<int>(parts.size());
+    t.signals = b.chunks->signals;
+    t.signals.arrived = b.memory.scratch<std::uint32_t>(static_cast<std::size_t>(chunks));
+    return t.tiles;
+}
+/// Puts a launch at the end of the build's list, with a block for each tile.
+template <class Launch>
+void add_tiles(pass_build& b, std::unique_ptr<Launch> l, std::int64_t tiles)
+{
+    if (tiles == 0) { return; }
+    l->blocks = static_cast<int>(std::min<std::int64_t>(tiles, 0x7fff'ffff));
+    b.list.push_back(std::move(l));
+}
+
+/// Puts the launches of a pass of products at the end of the build's list. `Tiles`: of what a launch consists.
+template <class Pass, class Tiles>
+void build_product(pass_build& b)
+{
+    using epilogue = store_product<Pass::result>;
+    constexpr std::size_t alignment = std::min<std::size_t>(16, Pass::group * size_of(Pass::result));
+    for (const pass_result& r : b.pass.results) {
+        if constexpr (Pass::is_blas) {
+            if (add_blas_product(b, Pass::result, Pass::product(b, r))) { continue; }
+        }
+        auto l = std::make_unique<kernel_launch<product_launch<Tiles, epilogue>>>(
+            b.stage, reinterpret_cast<const void*>(Pass::template kernel<Tiles, epilogue>()));
+        const bool aligned = reinterpret_cast<std::uintptr_t>(b.args.buffer(r.slot).data) % alignment == 0;
+        const std::int64_t tiles = set_tiles<Pass>(l->arguments.tiles, b, r, aligned);
+        add_tiles(b, std::move(l), tiles);
+    }
+}
+
+/// Whether groups of N elements of all that a body reads and writes along its space are aligned.
+template <int N, class... Input, class... Step, class... Output, class Arguments, int... I, int... O>
+bool has_aligned_groups(map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<Output...>>, const Arguments& a,
+                        std::integer_sequence<int, I...>, std::integer_sequence<int, O...>)
+{
+    const auto look = [](const auto& c, reach how, int bytes) {
+        if constexpr (std::is_base_of_v<memory_channel, std::remove_cvref_t<decltype(c)>>) {
+            const bool along = how == reach::line || how == reach::column;
+            return !along || reinterpret_cast<std::uintptr_t>(c.base) % static_cast<std::uintptr_t>(std::min(16, N * bytes)) == 0;
+        } else if constexpr (requires { c.offset; }) { return c.offset % N == 0; }
+        else { return true; }
+    };
+    const auto how_of = []<class Value>(std::type_identity<Value>) {
+        if constexpr (requires { Value::how; }) { return Value::how; }
+        else { return reach::single; }
+    };
+    return (look(get<I>(a.in), how_of(std::type_identity<Input>{}), Input::element_bytes) && ... && true) &&
+           (look(get<O>(a.out), Output::how, Output::element_bytes) && ... && true);
+}
+
+/// The same together with pass `next`, a pass over elements of which operand J is the product.
+template <class Pass, class Tiles, int J, class Body>
+void build_product_with_next(Body, std::integral_constant<int, J>, pass_build& b, int next, int row_dims)
+{
+    using epilogue = continue_product<Pass::result, J, Body>;
+    using parts = body_parts<Body>;
+    pass_build of_next{b.args,    b.args.image().plan.passes[static_cast<std::size_t>(next)], b.memory, b.list, b.stage, {}, {},
+                       b.reports, b.multiprocessors, b.ranks_on_a_device};
+    body_facts facts = parts::facts;
+    facts.row_dims = row_dims;
+    facts.group = Pass::group;
+    map_layout layout(of_next, facts);
+    auto l = std::make_unique<refreshed_launch<Body, product_launch<Tiles, epilogue>>>(
+        of_next, reinterpret_cast<const void*>(Pass::template kernel<Tiles, epilogue>()));
+    parts::fill(l->arguments.pass, layout);
+    const bool aligned = layout.space().vectors && has_aligned_groups<Pass::group>(Body{}, l->arguments.pass, typename parts::inputs{}, typename parts::outputs{});
+    const std::int64_t tiles = set_tiles<Pass>(l->arguments.tiles, b, b.pass.results[0], aligned);
+    add_tiles(b, std::move(l), tiles);
 }
 
 }  // namespace plait::cuda

@@ -23,7 +23,7 @@ namespace plait::cuda {
 template <class Communicator>
 class runner {
   public:
-    using code = std::span<const pass_function>;
+    using code = std::span<const pass_code>;
     template <class Lowered>
     static code code_of()
     {
@@ -140,10 +140,13 @@ class runner {
                     continue;
                 }
             }
-            const bool before = pass.barrier_before || depends_in_pipeline(p) || (!met && touches_peers(pass));
-            build_whole(p, before, p + 1 == n && image_.plan.barrier_after);
+            const bool both = joins_next(p);
+            const bool touches = touches_peers(pass) || (both && touches_peers(image_.plan.passes[p + 1]));
+            const bool before = pass.barrier_before || depends_in_pipeline(p) || (!met && touches);
+            const std::size_t next = p + (both ? 2 : 1);
+            build_whole(p, both, before, next == n && image_.plan.barrier_after);
             met = met || before;
-            ++p;
+            p = next;
         }
     }
     pass_build build_of(std::size_t p, launch_list& list)
@@ -151,16 +154,23 @@ class runner {
         const std::string stage = stage_of(p);
         return {args_, image_.plan.passes[p], memory_, list, stage, {}, {}, comm_.meeting_in(stage), multiprocessors_, comm_.ranks_on_a_device(), {}};
     }
-    void build_whole(std::size_t p, bool before, bool after)
+    /// Whether pass p and the next one are one launch.
+    [[nodiscard]] bool joins_next(std::size_t p) const
+    {
+        return code_[p].with_next != nullptr && buffers_allow_joining(args_, image_.plan.passes[p], image_.plan.passes[p + 1]);
+    }
+    void build_whole(std::size_t p, bool with_next, bool before, bool after)
     {
         const pass_view& pass = image_.plan.passes[p];
-        const bool inside = image_.groups == 1 && meets_inside(pass);
+        // What a product could do in its epilogue meets outside: another rank's buffers may allow that, and ranks meet alike.
+        const bool may_be_joined = p > 0 && code_[p - 1].with_next != nullptr;
+        const bool inside = image_.groups == 1 && meets_inside(pass) && !may_be_joined;
         launch_list list;
         pass_build b = build_of(p, list);
         if (before && inside) { b.before = b.reports; }
         if (after && inside) { b.after = b.reports; }
         if (before && !inside) { add_meeting(p); }
-        if (args_.is_in(pass.group)) { code_[p](b); }
+        if (args_.is_in(pass.group)) { (with_next ? code_[p].with_next : code_[p].build)(b); }
         for (auto& l : list) { tape_.push_back({std::move(l), false, static_cast<int>(p), -1}); }
         if (after && !inside) { add_meeting(p); }
     }
@@ -203,10 +213,15 @@ class runner {
     {
         return std::ranges::any_of(image_.plan.passes, [](const pass_view& p) { return p.chunked_until != 0; });
     }
+    [[nodiscard]] bool has_launches_at_once() const
+    {
+        return std::ranges::any_of(code_, [](const pass_code& c) { return c.in_chunks != nullptr; });
+    }
     [[nodiscard]] std::size_t signal_words() const
     {
         const std::size_t n = code_.size();
-        return n * static_cast<std::size_t>(args_.world_size()) + n + n * n;
+        const std::size_t chunks = has_launches_at_once() ? n * plait::detail::max_signalled_chunks : 0;
+        return (n + chunks) * static_cast<std::size_t>(args_.world_size()) + n + n * n + 2 * chunks;
     }
     /// Once, on all ranks.
     void prepare_signals()
@@ -221,8 +236,11 @@ class runner {
         areas_->reserve(all.size() * sizeof(void*));
         check(cudaMemcpyAsync(areas_->data(), all.data(), all.size() * sizeof(void*), cudaMemcpyHostToDevice, comm_.stream()), "CUDA: copying addresses");
         const std::size_t n = code_.size();
-        const auto words = n * static_cast<std::size_t>(args_.world_size());
-        signal_area_ = {reinterpret_cast<std::uint32_t* const*>(areas_->data()), signals_, signals_ + words, signals_ + words + n};
+        const auto world = static_cast<std::size_t>(args_.world_size());
+        const std::size_t chunks = has_launches_at_once() ? n * plait::detail::max_signalled_chunks : 0;
+        std::uint32_t* const own = signals_ + (n + chunks) * world;  // what other ranks write comes first
+        signal_area_ = {reinterpret_cast<std::uint32_t* const*>(areas_->data()), signals_, own, own + n,
+                        static_cast<std::int64_t>(n * world), own + n + n * n, own + n + n * n + chunks};
     }
 
     Communicator& comm_;

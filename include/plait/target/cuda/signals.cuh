@@ -45,6 +45,29 @@ __global__ void await_kernel(const await_arguments a)
     if (threadIdx.x == 0) { *a.count = count; }
 }
 
+/// How a product that is launched once for all chunks of a pipeline tells of each: the block that finishes the last tile of a
+/// chunk tells the ranks how often that chunk was finished. Every chunk has words of its own, as chunks may end in any order.
+struct chunk_signals {
+    std::uint32_t* arrived = nullptr;         // by chunk: tiles that are finished in this run; 0 between runs
+    std::uint32_t* posted = nullptr;          // by chunk: how often it was finished, in all runs
+    std::uint32_t* const* areas = nullptr;    // by rank of the world
+    std::int64_t at = 0;                      // of this rank's word for chunk 0 in an area
+    std::int64_t step = 0;                    // from a chunk's word to that of the next one
+    int first_rank = 0;                       // of those that are told
+    int ranks = 0;
+
+    /// All threads of a block call it when the block has finished one of the `tiles` tiles of a chunk.
+    __device__ void tile_is_done(int chunk, std::uint32_t tiles) const
+    {
+        __syncthreads();
+        if (threadIdx.x != 0 || detail::arrive(arrived + chunk) + 1 != tiles) { return; }
+        arrived[chunk] = 0;
+        const std::uint32_t count = posted[chunk] + 1;
+        posted[chunk] = count;
+        for (int r = first_rank; r < first_rank + ranks; ++r) { detail::signal_peer(areas[r] + at + chunk * step, count); }
+    }
+};
+
 /// An order between two streams, which a captured graph keeps.
 class stream_event {
   public:
