@@ -477,6 +477,100 @@ void print(const bench::settings& s, const comparison& c)
            "other accesses move " + std::to_string(moved - wide) + " bytes");
 }
 
+/// A product with a pass over elements after it: in the product's epilogue, and as a kernel of its own, which is what happens
+/// where the product is stored as well.
+template <class T>
+struct with_epilogue {
+    static constexpr auto L = pl::dim<"L">;
+    static constexpr auto a = pl::tensor<"a", T>(pl::replicated, R, L);
+    static constexpr auto b = pl::tensor<"b", T>(pl::replicated, L, W);
+    static constexpr auto bias = pl::tensor<"bias", T>(pl::replicated, W);
+    static constexpr auto residual = pl::tensor<"residual", T>(pl::replicated, R, W);
+    static constexpr auto c = pl::tensor<"c", T>(pl::replicated, R, W);
+    static constexpr auto y = pl::tensor<"y", T>(pl::replicated, R, W);
+    static constexpr auto product = pl::matmul(a, b);
+    static constexpr auto tail = residual + pl::dropout(pl::gelu(product + bias), 0.1_c, 1234_c);
+    static constexpr auto alone = pl::program<"product">(pl::update(c, product));
+    static constexpr auto one = pl::program<"one">(pl::update(y, tail));
+    static constexpr auto two = pl::program<"two">(pl::update(c, product), pl::update(y, tail));
+
+    /// The product alone, then both ways.
+    static std::vector<outcome> run(rank_of<1>& r, std::int64_t m, std::int64_t k, std::int64_t n)
+    {
+        auto left = r.template filled<T>(m * k, 1, 0.1F);
+        auto right = r.template filled<T>(k * n, 2, 0.1F);
+        auto added = r.template filled<T>(n, 3, 1);
+        auto kept = r.template filled<T>(m * n, 4, 1);
+        buffer<T> stored(r.comm, static_cast<std::size_t>(m * n)), out(r.comm, static_cast<std::size_t>(m * n));
+        pl::executable only{alone, r.comm}, fused{one, r.comm}, apart{two, r.comm};
+        const auto reset = [&] { r.fill(out, std::vector<T>(out.size(), T(0.0F))); };
+        std::vector<outcome> all = bench::race(r.comm, {{"product", [&] { only(a = left, b = right, c = stored, R = m, L = k, W = n); }}});
+        const auto both = compare(
+            r, "epilogue of a product",
+            {{"one kernel", [&] { fused(a = left, b = right, bias = added, residual = kept, y = out, R = m, L = k, W = n); }},
+             {"two kernels",
+              [&] { apart(a = left, b = right, bias = added, residual = kept, c = stored, y = out, R = m, L = k, W = n); }}},
+            out, reset, 0);
+        all.insert(all.end(), both.begin(), both.end());
+        return all;
+    }
+};
+
+void print_product(const bench::settings& s, const char* name, std::int64_t m, std::int64_t k, std::int64_t n, int size,
+                   const std::vector<outcome>& sides)
+{
+    const double elements = static_cast<double>(m * n);
+    if (!bench::is_emulated()) {
+        std::printf("| %s | %lld x %lld x %lld | %.1f | %.1f | %.1f | %.0f%% |\n", name, static_cast<long long>(m),
+                    static_cast<long long>(n), static_cast<long long>(k), sides[0].microseconds, sides[1].microseconds,
+                    sides[2].microseconds, 100 * sides[1].spread);
+        return;
+    }
+    // What is moved beside the operands of the product: the bias is read again for every row.
+    const double operands = sides[0].did.loaded;
+    const double one = sides[1].did.loaded + sides[1].did.stored - operands;
+    const double two = sides[2].did.loaded + sides[2].did.stored - operands;
+    const double least = 3.0 * size;
+    comparison c{name, least, 0, {}, 1, m * n};
+    std::string registers;
+    for (const auto& [architecture, table] : s.ptxas) {
+        const auto used = worst(s, sides[1], architecture);
+        registers += (registers.empty() ? "" : ", ") + std::to_string(used.registers);
+        if (s.check) {
+            expect(used.registers > 0 && used.spills == 0 && used.stack == 0, c,
+                   architecture + ": ptxas reports " + std::to_string(used.spills) + " bytes of spills, " +
+                       std::to_string(used.stack) + " of stack, " + std::to_string(used.registers) + " registers");
+        }
+    }
+    std::printf("| %s | %lld x %lld x %lld | %.3f | %.3f | %.3f | %.1f | %.1f | %s |\n", name, static_cast<long long>(m),
+                static_cast<long long>(n), static_cast<long long>(k), one / elements, two / elements, least,
+                sides[1].did.all / elements, sides[2].did.all / elements, registers.c_str());
+    std::fflush(stdout);
+    if (!s.check) { return; }
+    expect(sides[1].did.kernels.size() == 1 && sides[2].did.kernels.size() == 2, c, "not one kernel against two");
+    expect(one == least * elements, c, "the epilogue moves " + std::to_string(one / elements) + " bytes an element");
+    expect(sides[1].did.local == 0, c, "local memory is used");
+}
+
+void compare_products(const bench::settings& s)
+{
+    std::printf(bench::is_emulated() ? "\n| product, then bias, gelu, dropout, residual | M x N x K | bytes / element beside the operands: "
+                                       "one kernel | two | least | instructions / element | two | registers |\n"
+                                       "|---|---|---|---|---|---|---|---|\n"
+                                     : "\n| product, then bias, gelu, dropout, residual | M x N x K | product: us | one kernel | two | "
+                                       "spread |\n|---|---|---|---|---|---|\n");
+    const std::int64_t m = bench::is_emulated() ? 256 : 4096, k = bench::is_emulated() ? 64 : 1024, n = m;
+    pl::cuda_peers::run(
+        1,
+        [&](cuda_communicator& comm) {
+            rank_of<1> r{comm, s, m * n};
+            print_product(s, "f32", m, k, n, 4, with_epilogue<float>::run(r, m, k, n));
+            print_product(s, "f16", m, k, n, 2, with_epilogue<pl::f16>::run(r, m, k, n));
+            print_product(s, "bf16", m, k, n, 2, with_epilogue<pl::bf16>::run(r, m, k, n));
+        },
+        {0});
+}
+
 }  // namespace
 
 int main(int argc, char** argv)
@@ -501,6 +595,7 @@ int main(int argc, char** argv)
                 print(s, run<4>(s, e, std::int64_t{1} << n));
             }
         }
+        compare_products(s);
         return failures == 0 ? 0 : 1;
     } catch (const std::exception& e) {
         std::fprintf(stderr, "cuda_kernels: %s\n", e.what());

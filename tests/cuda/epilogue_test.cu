@@ -6,7 +6,9 @@
 
 #include <array>
 #include <map>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -167,6 +169,28 @@ TEST_CASE("CUDA: slices, and results that go to all ranks from the epilogue")
     }
 }
 
+/// Puts numbers into memory of a rank, and gets them back.
+template <class Buffer>
+void put(pl::cuda_communicator& comm, const Buffer& to, const std::vector<float>& numbers)
+{
+    pl::cuda::check(cudaMemcpyAsync(to.data(), numbers.data(), numbers.size() * sizeof(float), cudaMemcpyHostToDevice, comm.stream()), "put");
+    comm.synchronize();
+}
+template <class Buffer>
+std::vector<float> get(pl::cuda_communicator& comm, const Buffer& from)
+{
+    std::vector<float> all(from.size());
+    pl::cuda::check(cudaMemcpyAsync(all.data(), from.data(), all.size() * sizeof(float), cudaMemcpyDeviceToHost, comm.stream()), "get");
+    comm.synchronize();
+    return all;
+}
+std::vector<float> some_numbers(std::size_t count)
+{
+    std::vector<float> numbers(count);
+    for (std::size_t i = 0; i < count; ++i) { numbers[i] = static_cast<float>(i * 7919 % 17) / 16 - 0.5F; }
+    return numbers;
+}
+
 TEST_CASE("CUDA: a result that is bound to the memory of what the product reads")
 {
     constexpr auto a = pl::tensor<"a", float>(pl::replicated, M, M);
@@ -177,33 +201,60 @@ TEST_CASE("CUDA: a result that is bound to the memory of what the product reads"
         1,
         [&](pl::cuda_communicator& comm) {
             constexpr std::int64_t m = 150;  // three tiles each way
-            std::vector<float> numbers(m * m);
-            for (std::size_t i = 0; i < numbers.size(); ++i) { numbers[i] = static_cast<float>(i * 7919 % 17) / 16 - 0.5F; }
+            const std::vector<float> numbers = some_numbers(m * m);
             const auto left = comm.symmetric<float>(m * m);
             const auto right = comm.symmetric<float>(m * m);
             const auto out = comm.symmetric<float>(m * m);
-            const auto put = [&](const auto& to) {
-                pl::cuda::check(cudaMemcpyAsync(to.data(), numbers.data(), numbers.size() * sizeof(float), cudaMemcpyHostToDevice, comm.stream()), "put");
-            };
-            const auto get = [&](const auto& from) {
-                std::vector<float> all(numbers.size());
-                pl::cuda::check(cudaMemcpyAsync(all.data(), from.data(), all.size() * sizeof(float), cudaMemcpyDeviceToHost, comm.stream()), "get");
-                comm.synchronize();
-                return all;
-            };
-            put(left);
-            put(right);
+            put(comm, left, numbers);
+            put(comm, right, numbers);
             pl::executable run{program, comm};
             cuda_test::forget_launches();
             run(a = left, b = right, y = out, M = m);
-            const std::vector<float> expected = get(out);
+            const std::vector<float> expected = get(comm, out);
             CHECK(cuda_test::launches_of("map_kernel") == 0);
             run(a = left, b = right, y = left, M = m);
-            CHECK(get(left) == expected);
+            CHECK(get(comm, left) == expected);
             CHECK(cuda_test::launches_of("map_kernel") == 1);
-            put(left);
+            put(comm, left, numbers);
             run(a = left, b = right, y = right, M = m);
-            CHECK(get(right) == expected);
+            CHECK(get(comm, right) == expected);
+        },
+        cuda_test::devices());
+}
+
+TEST_CASE("CUDA: one operand alone that is not aligned, with a product and without")
+{
+    constexpr auto a = pl::tensor<"a", float>(pl::replicated, M, K);
+    constexpr auto b = pl::tensor<"b", float>(pl::replicated, K, N);
+    constexpr auto x_in = pl::tensor<"x", float>(pl::replicated, M, N);
+    constexpr auto bias = pl::tensor<"bias", float>(pl::replicated, N);
+    constexpr auto y = pl::tensor<"y", float>(pl::replicated, M, N);
+    pl::cuda_peers::run(
+        1,
+        [&](pl::cuda_communicator& comm) {
+            constexpr std::int64_t m = 9, n = 64;
+            const auto x = comm.symmetric<float>(m * n);
+            const auto one = comm.symmetric<float>(m);
+            const auto longer = comm.symmetric<float>(n + 1);
+            const auto out = comm.symmetric<float>(m * n);
+            const std::vector<float> numbers = some_numbers(m * n);
+            const std::vector<float> added = some_numbers(n + 1);
+            put(comm, x, numbers);
+            put(comm, one, std::vector<float>(m, 1));
+            put(comm, longer, added);
+            std::vector<float> sums = numbers;
+            std::vector<float> last = numbers;
+            for (std::size_t i = 0; i < sums.size(); ++i) {
+                sums[i] += added[i % n + 1];
+                last[i] = added[i % n + 1] + numbers[i % n];  // a product of a column of ones and x's first row
+            }
+            const std::span past(longer.data() + 1, n);
+            pl::executable plain{pl::program<"plain">(pl::update(y, x_in + bias)), comm};
+            plain(x_in = x, bias = past, y = out, M = m, N = n);
+            CHECK(get(comm, out) == sums);
+            pl::executable product{pl::program<"product">(pl::update(y, pl::matmul(a, b) + bias)), comm};
+            product(a = one, b = std::span(x.data(), n), bias = past, y = out, M = m, K = 1, N = n);
+            CHECK(get(comm, out) == last);
         },
         cuda_test::devices());
 }

@@ -1,6 +1,9 @@
 // Pipelines of chunks on CUDA peers: any number of chunks, with the checker on.
 #include "blocks/block.hpp"
+#include "launches.cuh"
+#include "values.cuh"
 
+#include <plait/blocks/model_parallel.hpp>
 #include <plait/blocks/pipeline.hpp>
 #include <plait/blocks/sequence_parallel.hpp>
 
@@ -36,6 +39,127 @@ TEST_CASE("CUDA peers: a product overlapped with the collective after it")
     const std::vector<harness::program> all{erased(mlp::unscheduled, "unscheduled"), erased(mlp::overlapped, "overlapped")};
     block::check(all, 2, {2, 3, 5, 7});
     for (const int ranks : {1, 2, 3}) { check_chunks(all, ranks, {1, 17, 6, 9}); }
+}
+
+/// Slices of rows: a chunk consists of a range of each slice. On tensor cores, too.
+template <class T>
+void check_rows()
+{
+    using projection = pl::blocks::row_parallel<T, 1>;
+    const std::vector<harness::program> all{erased(projection::unscheduled, "unscheduled"), erased(projection::overlapped, "overlapped")};
+    for (const int ranks : {1, 2, 3, 4}) { check_chunks(all, ranks, {2, 33, 24, 9}); }
+    check_chunks(all, 2, {1, 1, 1, 1});
+    check_chunks(all, 3, {2, 5, 3, 0});
+}
+TEST_CASE("CUDA peers: a product of f32 is one launch for all chunks, of slices of rows") { check_rows<float>(); }
+TEST_CASE("CUDA peers: a product of f16 is one launch for all chunks, of slices of rows") { check_rows<pl::f16>(); }
+
+namespace parts {
+constexpr auto M = pl::dim<"M">;
+constexpr auto K = pl::dim<"K">;
+constexpr auto N = pl::dim<"N">;
+template <class T>
+struct of {
+    static constexpr auto x = pl::tensor<"x", T>(pl::sliced<1>, M, K);
+    static constexpr auto w = pl::tensor<"w", T>(pl::sliced<0>, K, N);
+    static constexpr auto mine = pl::tensor<"mine", T>(pl::local, M, N);
+    static constexpr auto y = pl::tensor<"y", T>(pl::replicated, M, N);
+    static constexpr auto kept = pl::tensor<"kept", T>(pl::local, M, N);
+    /// What a rank adds is computed from its own part of the product, chunk by chunk.
+    static constexpr auto part = pl::label<"mm">(pl::matmul(x, w));
+    static constexpr auto sum = pl::label<"sum">(pl::all_reduce(pl::sum, pl::relu(part + mine)));
+    static constexpr auto unscheduled = pl::program<"parts">(pl::update(y, sum * sum));
+    static constexpr auto overlapped = unscheduled | pl::split<"sum"> | pl::reorder<"sum"> | pl::fuse | pl::overlap<"mm", "sum">;
+    /// The same with the part in memory, which keeps the two passes apart.
+    static constexpr auto stored = pl::program<"parts">(pl::update(kept, part), pl::update(y, sum * sum)) | pl::split<"sum"> |
+                                   pl::reorder<"sum"> | pl::fuse | pl::overlap<"mm", "sum">;
+};
+}  // namespace parts
+
+template <class T>
+void check_parts()
+{
+    using p = parts::of<T>;
+    const std::vector<harness::program> all{erased(p::unscheduled, "unscheduled"), erased(p::overlapped, "overlapped")};
+    const harness::program stored = erased(p::stored, "stored");
+    for (const int ranks : {1, 2, 3, 4}) {
+        for (const auto& [m, k, n] : {std::array<std::int64_t, 3>{97, 7, 24}, {3, 5, 9}, {0, 2, 4}, {5, 0, 8}}) {
+            const reference::inputs given = harness::random_inputs(stored, ranks, {{"M", m}, {"K", k}, {"N", n}}, 5, -1, 1);
+            CAPTURE(ranks);
+            CAPTURE(m);
+            const harness::outcome first = harness::check(all[0], ranks, given, 40);
+            for (const int chunks : {1, 2, 3, 7}) {
+                for (const harness::program& one : {all[1], stored}) {
+                    CAPTURE(one.name);
+                    CAPTURE(chunks);
+                    harness::program q = one;
+                    q.make = [make = q.make, chunks](harness::communicator& comm) {
+                        auto made = make(comm);
+                        made->set_chunks(chunks);
+                        return made;
+                    };
+                    CHECK(harness::run(q, ranks, given, 2).written.at("y") == first.written.at("y"));
+                }
+            }
+        }
+    }
+}
+TEST_CASE("CUDA peers: the epilogue of an overlapped product, f32") { check_parts<float>(); }
+TEST_CASE("CUDA peers: the epilogue of an overlapped product, f16") { check_parts<pl::f16>(); }
+
+TEST_CASE("CUDA peers: two products in a pipeline, of which the first has an epilogue")
+{
+    using mlp = pl::blocks::mlp<>;
+    check_chunks({erased(mlp::unscheduled, "unscheduled"), erased(mlp::overlapped_whole, "overlapped whole")}, 2, {1, 17, 6, 9});
+}
+
+TEST_CASE("CUDA peers: an overlapped product is one launch a run, also when a graph is replayed, and with other numbers of chunks")
+{
+    using p = parts::of<float>;
+    constexpr int ranks = 2;
+    pl::cuda_peers::run(
+        ranks,
+        [&](pl::cuda_communicator& comm) {
+            constexpr std::size_t m = 70, n = 8;
+            const auto left = comm.symmetric<float>(m);
+            const auto right = comm.symmetric<float>(n);
+            const auto added = comm.symmetric<float>(m * n);
+            const auto out = comm.symmetric<float>(m * n);
+            cuda_test::set(comm, left, 2);
+            cuda_test::set(comm, right, 3);
+            cuda_test::set(comm, added, static_cast<float>(comm.rank()));
+            pl::executable run{p::overlapped, comm};
+            const auto once = [&] { run(p::x = left, p::w = right, p::mine = added, p::y = out, parts::M = m, parts::K = ranks, parts::N = n); };
+            const std::vector<float> expected(m * n, 169);  // (2 * 3 + 0 + 2 * 3 + 1) ^ 2
+            for (const int chunks : {3, 5, 2}) {
+                run.set_chunks(chunks);
+                once();
+                comm.synchronize();
+                comm.barrier("a run is done");
+                if (comm.rank() == 0) { cuda_test::forget_launches(); }
+                comm.barrier("launches are forgotten");
+                cuda_test::set(comm, out, 0);
+                cudaGraph_t graph = nullptr;
+                cudaGraphExec_t replay = nullptr;
+                pl::cuda::check(cudaStreamBeginCapture(comm.stream(), cudaStreamCaptureModeThreadLocal), "capture");
+                once();
+                pl::cuda::check(cudaStreamEndCapture(comm.stream(), &graph), "capture");
+                pl::cuda::check(cudaGraphInstantiate(&replay, graph, 0), "graph");
+                for (int i = 0; i < 3; ++i) { pl::cuda::check(cudaGraphLaunch(replay, comm.stream()), "replay"); }
+                CHECK(cuda_test::get(comm, out) == expected);
+                once();
+                CHECK(cuda_test::get(comm, out) == expected);
+                comm.barrier("runs are done");
+                if (comm.rank() == 0) {
+                    CHECK(cuda_test::launches_of("product_kernel") == 4 * ranks);
+                    CHECK(cuda_test::launches_of("product_in_chunks", "continue_product") == 4 * ranks);
+                }
+                comm.barrier("launches are counted");
+                pl::cuda::check(cudaGraphExecDestroy(replay), "graph");
+                pl::cuda::check(cudaGraphDestroy(graph), "graph");
+            }
+        },
+        cuda_test::devices());
 }
 
 TEST_CASE("CUDA peers: a gather overlapped with the product after it")

@@ -46,7 +46,8 @@ struct memory_input {
     template <int N, class Cursor>
     __device__ static bool aligned(const Cursor& k, int i)
     {
-        return How != reach::line || is_aligned_for<N>(k.p + i, sizeof(T));
+        if constexpr (How == reach::column) { return is_aligned_for<N>(k.p, sizeof(T)); }  // rows are whole groups
+        else { return How != reach::line || is_aligned_for<N>(k.p + i, sizeof(T)); }
     }
     template <int N, class Cursor, class Place>
     __device__ static void load(const channel& c, const walk& w, const Cursor& k, const Place& at, value (&to)[N])
@@ -101,7 +102,8 @@ struct combined_input {
     template <int N, class Cursor>
     __device__ static bool aligned(const Cursor& k, int i)
     {
-        return How != reach::line || k.of.count == 0 || is_aligned_for<N>(k.of[0] + i, sizeof(T));
+        if constexpr (How == reach::column) { return k.of.count == 0 || is_aligned_for<N>(k.of[0], sizeof(T)); }
+        else { return How != reach::line || k.of.count == 0 || is_aligned_for<N>(k.of[0] + i, sizeof(T)); }
     }
     template <int N, class Cursor, class Place>
     __device__ static void load(const channel& c, const walk& w, const Cursor& k, const Place& at, value (&to)[N])
