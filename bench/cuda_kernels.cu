@@ -559,6 +559,7 @@ void compare_products(const bench::settings& s)
                                        "|---|---|---|---|---|---|---|---|\n"
                                      : "\n| product, then bias, gelu, dropout, residual | M x N x K | product: us | one kernel | two | "
                                        "spread |\n|---|---|---|---|---|---|\n");
+    const std::vector<int> device{0};
     const std::int64_t m = bench::is_emulated() ? 256 : 4096, k = bench::is_emulated() ? 64 : 1024, n = m;
     pl::cuda_peers::run(
         1,
@@ -568,7 +569,7 @@ void compare_products(const bench::settings& s)
             print_product(s, "f16", m, k, n, 2, with_epilogue<pl::f16>::run(r, m, k, n));
             print_product(s, "bf16", m, k, n, 2, with_epilogue<pl::bf16>::run(r, m, k, n));
         },
-        {0});
+        device);
 }
 
 }  // namespace
