@@ -1,7 +1,7 @@
 // What ranks of NCCL are told when one of them has a wrong argument, fails, or does not come; and what users do beside running.
+#include "cuda/nccl_errors.cuh"
 #include "cuda/nccl_ranks.cuh"
 #include "cuda/values.cuh"
-#include "emulator/nccl/control.h"
 
 #include <doctest/doctest.h>
 
@@ -19,6 +19,9 @@ using namespace std::chrono_literals;
 using cuda_test::get;
 using cuda_test::set;
 using cuda_test::thrown_by;
+using nccl_test::done_count;
+using nccl_test::has;
+using nccl_test::thrown_on;
 
 constexpr auto N = pl::dim<"N">;
 constexpr auto x = pl::tensor<"x", float>(pl::local, N);
@@ -27,27 +30,6 @@ constexpr auto sum = pl::label<"sum">(pl::all_reduce(pl::sum, x));
 constexpr auto accumulate = pl::program<"accumulate">(pl::update(y, y + sum));
 constexpr auto fused = accumulate | pl::split<"sum"> | pl::reorder<"sum"> | pl::fuse;
 
-/// What each of n ranks throws in f(comm, nccl).
-template <class F>
-std::vector<std::string> thrown_on(int n, F&& f, std::chrono::nanoseconds deadline = pl::default_deadline)
-{
-    std::vector<std::string> all(static_cast<std::size_t>(n));
-    static_cast<void>(thrown_by([&] {
-        nccl_test::run(
-            n,
-            [&](pl::nccl_communicator& comm, ncclComm_t nccl) {
-                std::string& mine = all[static_cast<std::size_t>(comm.rank())];
-                mine = thrown_by([&] {
-                    f(comm, nccl);
-                    comm.synchronize();
-                });
-                if (mine != "nothing") { throw pl::error({"after the error"}); }
-            },
-            deadline);
-    }));
-    return all;
-}
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 using buffer = decltype(std::declval<pl::nccl_communicator&>().symmetric<float>(1));
 
@@ -131,19 +113,6 @@ TEST_CASE("NCCL: a wrong argument of one rank is an error on all, and the next r
     });
 }
 
-/// Counts ranks that are done with waiting for another.
-class done_count {
-  public:
-    void add() { ++count_; }
-    void wait_for(int n) const
-    {
-        while (count_ < n) { std::this_thread::sleep_for(1ms); }
-    }
-
-  private:
-    std::atomic<int> count_ = 0;
-};
-
 TEST_CASE("NCCL: a rank that does not come to a meeting is named with the stage")
 {
     done_count done;
@@ -206,16 +175,6 @@ TEST_CASE("NCCL: a rank that fails ends the waits of all, on the host and on dev
     CHECK(has(what[2], "rank 1 failed: "));
 }
 
-TEST_CASE("NCCL: what NCCL notices is told")
-{
-    const auto what = thrown_on(2, [](pl::nccl_communicator& comm, ncclComm_t nccl) {
-        comm.barrier("before");
-        if (comm.rank() == 1) { nccl_test::check(emulator_nccl_async_error(nccl, ncclRemoteError)); }
-        comm.wait([] { return false; }, "a condition that never holds");
-    });
-    for (const std::string& w : what) { CHECK(has(w, "failed: NCCL: remote process exited or there was a network error")); }
-}
-
 TEST_CASE("NCCL: ranks that make different meetings, or records of different sizes")
 {
     const auto sizes = thrown_on(2, [](pl::nccl_communicator& comm, ncclComm_t) {
@@ -242,14 +201,6 @@ TEST_CASE("NCCL: new buffers while the stream is captured are refused")
         pl::cuda::check(cudaStreamEndCapture(comm.stream(), &graph), "capture");
         if (graph != nullptr) { pl::cuda::check(cudaGraphDestroy(graph), "graph"); }
     });
-}
-
-TEST_CASE("NCCL: ranks that cannot load from each other are refused")
-{
-    ::setenv("EMULATOR_NCCL_LSA_SIZE", "2", 1);
-    const std::string what = thrown_by([] { nccl_test::run(4, [](pl::nccl_communicator&, ncclComm_t) {}); });
-    ::unsetenv("EMULATOR_NCCL_LSA_SIZE");
-    CHECK(has(what, "NCCL: rank 0 can load from ranks 0 to 1 of 4, and the others are not in one load/store domain with them"));
 }
 
 TEST_CASE("docs: a rank of NCCL")

@@ -39,6 +39,14 @@ class kernel_meetings {
         meeting_.ranks = ranks;
     }
 
+    /// Instead, where this rank's kernels reach no memory of others: they never meet, and only report.
+    void stay_alone(int rank, int ranks)
+    {
+        meeting_.report = report_.there<failure_report>();
+        meeting_.rank = rank;
+        meeting_.ranks = ranks;
+    }
+
     /// How this rank's kernels meet those of all others, for no longer than `deadline`, in what errors call `stage`.
     [[nodiscard]] meeting in(std::string stage, std::chrono::nanoseconds deadline)
     {

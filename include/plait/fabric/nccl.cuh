@@ -6,14 +6,19 @@
 
 #if defined(PLAIT_HAS_NCCL)
 #include <plait/core/error.hpp>
+#include <plait/fabric/allocated_by_all.hpp>
 #include <plait/fabric/communicator.hpp>
 #include <plait/fabric/device_blocks.cuh>
 #include <plait/fabric/device_buffer.cuh>
 #include <plait/fabric/device_name.cuh>
 #include <plait/fabric/kernel_meetings.cuh>
+#include <plait/fabric/nccl_boards.cuh>
 #include <plait/fabric/nccl_meetings.cuh>
+#include <plait/fabric/nccl_messages.cuh>
 #include <plait/fabric/nccl_place.cuh>
+#include <plait/fabric/nccl_rounds.cuh>
 #include <plait/fabric/nccl_windows.cuh>
+#include <plait/fabric/stream_messages.hpp>
 #include <plait/fabric/thrown.hpp>
 #include <plait/target/cuda/target.cuh>
 
@@ -21,8 +26,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <exception>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,30 +42,33 @@ namespace plait {
 /// ```
 /// plait::nccl_communicator comm(your_communicator, your_stream);
 /// ```
-/// Making one and its end are collective; it must end before the communicator does. Kernels of all ranks work on symmetric
-/// memory, so all ranks must be able to load from each other: one host, or hosts joined by NVLink. Programs take any memory of
-/// the device. What `symmetric` or `allocate` gave is used where it lies; other tensors that peers touch are copied into
-/// workspace before a run and, if they were updated, back after it.
+/// Making one and its end are collective; it must end before the communicator does. Where all ranks can load from each other (one
+/// host, or hosts joined by NVLink), kernels work on symmetric memory: what `symmetric` or `allocate` gave is used where it lies;
+/// other tensors that peers touch are copied into workspace before a run and, if they were updated, back after it. Where they
+/// cannot, each with a device of its own, what a pass reads from others is sent to this rank before it, and what it writes for
+/// others after it, by NCCL on the stream; results have the same bits. Programs take any memory of the device.
 ///
 /// `allocate` is collective, and waits for what is on the stream, as do `exchange` and `barrier`. Registering a window at a
-/// communicator that blocks knows no deadline. Your communicator is neither changed nor aborted by failures; after one, symmetric
+/// communicator that blocks, or splitting one, knows no deadline. Your communicator is neither changed nor aborted by failures; after one, symmetric
 /// memory stays until your communicator ends, as peers may still touch it.
 class nccl_communicator {
   public:
     using target = cuda::target;
 
-    /// Programs run on `stream` of the communicator's device, which must be the current one. Throws plait::error if the ranks are
-    /// not all in one domain of loads and stores, or NCCL has no symmetric memory for them.
+    /// Programs run on `stream` of the communicator's device, which must be the current one. Throws plait::error if ranks that
+    /// cannot load from each other share a device.
     explicit nccl_communicator(ncclComm_t users, cudaStream_t stream = cudaStreamPerThread,
                                std::chrono::nanoseconds deadline = default_deadline)
         : place_(users, deadline),
           stream_(stream),
-          scratch_(stream),
+          scratch_(stream, [this] { settle(); }),
           windows_(users, place_.rank, place_.size),
-          meetings_(users, place_.rank, place_.size, kernels_)
+          carrier_(new_carrier(users, deadline)),
+          meetings_(users, place_.rank, place_.size, *carrier_, kernels_)
     {
         meetings_.deadline = deadline;
-        connect();
+        is_apart() ? kernels_.stay_alone(rank(), size()) : connect();
+        meet_neighbours();
     }
     nccl_communicator(const nccl_communicator&) = delete;
     nccl_communicator& operator=(const nccl_communicator&) = delete;
@@ -97,9 +106,19 @@ class nccl_communicator {
     /// NCCL that you put there know no deadline; who watches them may abort your communicator.)
     void synchronize()
     {
+        if (is_apart()) { return meetings_.drain(stream_); }
         const cudaError_t result = cudaStreamSynchronize(stream_);
         meetings_.check_kernels();
         cuda::check(result, "CUDA: waiting for the stream");
+    }
+    /// The same at ends: throws nothing, and waits for others no longer than the deadline.
+    void settle() noexcept
+    {
+        if (!is_apart()) { return static_cast<void>(cudaStreamSynchronize(stream_)); }
+        try {
+            meetings_.drain(stream_);
+        } catch (...) {  // the group has failed, and the stream waits for nobody any more
+        }
     }
     /// Throws plait::error if a kernel of this rank has reported a failure, or the group is known to have failed.
     void check() { meetings_.check_kernels(); }
@@ -119,8 +138,8 @@ class nccl_communicator {
         meetings_.wait(ready, where);
     }
 
-    /// All ranks load from each other.
-    [[nodiscard]] bool shares(int /*rank*/) const noexcept { return true; }
+    /// Whether this rank's kernels can touch the symmetric memory of that one: all or none of the others.
+    [[nodiscard]] bool shares(int other) const noexcept { return !is_apart() || other == rank(); }
     /// Of a buffer in symmetric memory; of another one, a handle that is not reachable.
     [[nodiscard]] buffer_handle handle_of(const void* p, std::size_t bytes) const noexcept { return windows_.find(p, bytes); }
     /// Whether other ranks can touch a buffer.
@@ -132,24 +151,22 @@ class nccl_communicator {
         return rank == this->rank() || size() == 1 ? reinterpret_cast<void*>(static_cast<std::uintptr_t>(h.offset)) : nullptr;
     }
 
-    /// Memory that all ranks' kernels can touch. Collective; ranks may ask for different sizes. Throws plait::error on all ranks if
-    /// one of them has no room.
+    /// Memory that all ranks' kernels can touch, or, where they cannot, only this one's. Collective; ranks may ask for different
+    /// sizes. Throws plait::error on all ranks if one of them has no room.
     void* allocate(std::size_t bytes)
     {
         const cuda::on_device here(device());
         std::size_t most = 1;
-        for (const void* theirs : exchange(&bytes, sizeof bytes, "allocate")) {
-            std::size_t wanted = 0;
-            std::memcpy(&wanted, theirs, sizeof wanted);
-            most = std::max(most, wanted);
-        }
+        for (const void* theirs : exchange(&bytes, sizeof bytes, "allocate")) { most = std::max(most, *static_cast<const std::size_t*>(theirs)); }
+        if (is_apart()) { return detail::allocated_by_all(*this, [&] { return scratch_.allocate(bytes); }, [&](void* p) { scratch_.deallocate(p, bytes); }); }
         return add_window(most);
     }
     /// Waits for this rank's stream. The memory is freed by `collect` after all ranks have given it back, or at the end.
-    void deallocate(void* p, std::size_t /*bytes*/) noexcept
+    void deallocate(void* p, std::size_t bytes) noexcept
     {
         if (p == nullptr || meetings_.failed()) { return; }
-        static_cast<void>(cudaStreamSynchronize(stream_));
+        if (is_apart()) { return scratch_.deallocate(p, bytes); }
+        settle();
         try {
             returned_.push_back(handle_of(p, 1).space);
         } catch (...) {  // out of memory: it stays until the end
@@ -159,6 +176,10 @@ class nccl_communicator {
     void collect()
     {
         const cuda::on_device here(device());
+        if (is_apart()) {  // freeing waits for the device, where nothing may wait for others
+            meetings_.drain(stream_);
+            return scratch_.collect();
+        }
         returned_list mine;
         std::ranges::sort(returned_);
         std::copy_n(returned_.begin(), std::min(returned_.size(), std::size(mine.windows)), mine.windows);
@@ -191,12 +212,28 @@ class nccl_communicator {
 
     /// How kernels of this rank meet those of all others, in what is called `stage` in errors.
     [[nodiscard]] cuda::meeting meeting_in(std::string stage) { return kernels_.in(std::move(stage), deadline()); }
+    /// Puts messages to and from ranks that cannot load from this one on a stream. (See stream_messenger.)
+    void put_messages(std::span<const stream_message> all, const std::string& stage, cudaStream_t stream)
+    {
+        messages_->put(all, stage, stream, deadline());
+    }
 
   private:
     struct returned_list {
         std::uint64_t windows[64]{};
     };
 
+    [[nodiscard]] bool is_apart() const noexcept { return !place_.in_one_domain; }
+    std::unique_ptr<detail::nccl_carrier> new_carrier(ncclComm_t users, std::chrono::nanoseconds deadline)
+    {
+        if (is_apart()) {
+            messages_.emplace(users, rank(), deadline);
+            return std::make_unique<detail::nccl_rounds>(users, rank(), size(), deadline, *messages_, kernels_);
+        }
+        auto boards = std::make_unique<detail::nccl_boards>(rank(), size(), kernels_);
+        boards_ = boards.get();
+        return boards;
+    }
     void connect()
     {
         const detail::board_layout layout(size());
@@ -212,10 +249,9 @@ class nccl_communicator {
         auto* const boards = static_cast<std::uint32_t* const*>(table_);
         auto* const mine = reinterpret_cast<std::uint32_t*>(memory);
         kernels_.connect(rank(), size(), mine, boards, mine + layout.abandoned);
-        meetings_.connect(boards);
-        count_neighbours();
+        boards_->connect(boards);
     }
-    void count_neighbours()
+    void meet_neighbours()
     {
         const detail::device_name mine = detail::name_of_device(device());
         std::vector<detail::device_name> all;
@@ -223,32 +259,13 @@ class nccl_communicator {
             all.push_back(*static_cast<const detail::device_name*>(theirs));
         }
         for (const detail::device_name& d : all) { sharing_ = std::max(sharing_, static_cast<int>(std::ranges::count(all, d))); }
+        if (is_apart() && sharing_ > 1) {  // one's memory is freed when a device is idle, on which another one may wait for the first
+            throw error({"NCCL: the ranks cannot all load from each other, and ", sharing_, " of them share a device; give each one of its own"});
+        }
     }
-    /// Between two meetings: memory is allocated while no kernel can be waiting for this rank, and registered if all have some.
     std::byte* add_window(std::size_t bytes)
     {
-        std::byte* memory = nullptr;
-        std::string problem;
-        try {
-            memory = windows_.allocate(bytes);
-        } catch (const error&) {
-            problem = detail::text_of_current_exception();
-        }
-        struct outcome {
-            bool failed = false;
-            char why[200]{};
-        } mine;
-        mine.failed = memory == nullptr;
-        problem.copy(mine.why, sizeof mine.why - 1);
-        int r = 0;
-        for (const void* theirs : exchange(&mine, sizeof mine, "allocate")) {
-            const auto& other = *static_cast<const outcome*>(theirs);
-            if (other.failed) {
-                detail::nccl_windows::free(memory);
-                throw error({"rank ", r, ": ", other.why});
-            }
-            ++r;
-        }
+        auto* const memory = detail::allocated_by_all(*this, [&] { return windows_.allocate(bytes); }, [](std::byte* p) { detail::nccl_windows::free(p); });
         try {
             windows_.add(memory, bytes, stream_, deadline());
         } catch (const error&) {
@@ -265,6 +282,9 @@ class nccl_communicator {
     cuda::kernel_meetings kernels_;
     cuda::device_blocks scratch_;
     detail::nccl_windows windows_;
+    std::optional<detail::nccl_messages> messages_;  // where ranks are apart
+    detail::nccl_boards* boards_ = nullptr;          // where they are not
+    std::unique_ptr<detail::nccl_carrier> carrier_;
     detail::nccl_meetings meetings_;
     void* table_ = nullptr;  // where kernels find the boards
     std::vector<std::uint64_t> returned_;

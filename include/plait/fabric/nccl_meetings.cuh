@@ -1,15 +1,13 @@
-// How ranks of NCCL meet on the host: over boards in symmetric memory. A wait can be given up at any time, as nothing that
-// waits is put on a device.
+// How ranks of NCCL meet on the host. A wait can be given up at any time.
 #pragma once
 
-#include <plait/fabric/nccl_board.cuh>
-#include <plait/fabric/nccl_check.cuh>
+#include <plait/fabric/nccl_carrier.cuh>
 
 #if defined(PLAIT_HAS_NCCL)
 #include <plait/core/error.hpp>
 #include <plait/fabric/communicator.hpp>
-#include <plait/fabric/poll.hpp>
-#include <plait/target/cuda/mapped_memory.cuh>
+#include <plait/fabric/kernel_meetings.cuh>
+#include <plait/fabric/side_stream.cuh>
 
 #include <algorithm>
 #include <chrono>
@@ -28,34 +26,28 @@ class nccl_meetings {
   public:
     std::chrono::nanoseconds deadline = default_deadline;
 
-    /// On the current device. `kernels` are this rank's, which a failure ends.
-    nccl_meetings(ncclComm_t comm, int rank, int ranks, cuda::kernel_meetings& kernels)
-        : comm_(comm),
-          kernels_(kernels),
-          rank_(rank),
-          ranks_(ranks),
-          shown_(board_layout::slot_words * word),
-          seen_((head() + size() * board_layout::slot_words) * word),
-          heard_(head() * word),
-          text_(board_layout::text_words * word)
+    /// On the current device. `kernels` are this rank's, `carrier` brings the records.
+    nccl_meetings(ncclComm_t comm, int rank, int ranks, nccl_carrier& carrier, cuda::kernel_meetings& kernels)
+        : comm_(comm), carrier_(carrier), kernels_(kernels), rank_(rank), ranks_(ranks)
     {
         cuda::check(cudaGetDevice(&device_), "CUDA: the current device");
     }
-    /// `boards`: by rank, in a table on this device.
-    void connect(std::uint32_t* const* boards) { board_ = {boards, rank_, ranks_, board_layout(ranks_)}; }
 
     /// Shows a record to all ranks after all that is on stream `after` has run, and returns theirs.
     std::span<const void* const> exchange(const void* record, std::size_t bytes, const char* where, cudaStream_t after)
     {
         begin(where, after);
-        records_.resize(size() * bytes);
+        const auto n = static_cast<std::size_t>(ranks_);
+        records_.resize(n * bytes);
         for (std::size_t first = 0; first == 0 || first < bytes; first += payload) {
             const std::size_t part = std::min(payload, bytes - first);
             meet({bytes, 0}, {static_cast<const std::byte*>(record) + first, part}, where);
-            for (std::size_t r = 0; r < size(); ++r) { std::memcpy(records_.data() + r * bytes + first, record_of(r, part), part); }
+            for (std::size_t r = 0; r < n; ++r) {
+                std::memcpy(records_.data() + r * bytes + first, carrier_.record_of(static_cast<int>(r)) + sizeof(heading), part);
+            }
         }
         views_.clear();
-        for (std::size_t r = 0; r < size(); ++r) { views_.push_back(records_.data() + r * bytes); }
+        for (std::size_t r = 0; r < n; ++r) { views_.push_back(records_.data() + r * bytes); }
         return views_;
     }
     void barrier(const char* where, cudaStream_t after)
@@ -66,7 +58,13 @@ class nccl_meetings {
     template <class Ready>
     void wait(Ready ready, const char* where)
     {
-        const auto look = [&] { listen(); };
+        const auto look = [&] {
+            throw_if_failed();
+            const cuda::on_device here(device_);
+            carrier_.listen();
+            throw_if_heard();
+            check_nccl_state();
+        };
         if (polled(waits_, deadline, ready, look)) { return; }
         fail(joined({"waited ", text_of(deadline), " at '", where, "'"}));
         throw error(failure_);
@@ -74,12 +72,21 @@ class nccl_meetings {
     /// Waits for all that is on a stream. Throws plait::error if something has failed.
     void drain(cudaStream_t stream)
     {
-        for (auto pause = shortest_pause; !idle(stream); std::this_thread::sleep_for(pause = longer(pause))) { check_nccl_state(); }
+        for (auto pause = shortest_pause; !is_idle(stream); std::this_thread::sleep_for(pause = longer(pause))) {
+            throw_if_failed();
+            check_nccl_state();
+            carrier_.listen_to_stream();
+            throw_if_heard();
+            const std::string stage = carrier_.overdue(deadline);
+            if (stage.empty()) { continue; }
+            fail(joined({"waited ", text_of(deadline), " in '", stage, "' for what other ranks send or receive"}));
+            throw error(failure_);
+        }
         check_kernels();
     }
 
     /// Gives what this rank's kernels are at, after a failure, time to end.
-    static void settle(cudaStream_t stream) { static_cast<void>(idle_soon(stream)); }
+    static void settle(cudaStream_t stream) { static_cast<void>(is_idle_within(stream, std::chrono::seconds(1))); }
 
     [[nodiscard]] bool failed() const noexcept { return !failure_.empty(); }
     void throw_if_failed() const
@@ -99,23 +106,20 @@ class nccl_meetings {
     void fail(std::string_view what) noexcept
     {
         if (failed()) { return; }
-        kernels_.abandon();
+        carrier_.abandon();
         try {
             const cuda::on_device here(device_);
-            if (hear()) { return; }
+            carrier_.look();
+            failure_ = carrier_.heard();
+            if (failed()) { return; }
             failure_ = joined({"rank ", rank_, " failed: ", what});
-            char* const text = text_.here<char>();
-            text[what.copy(text, board_layout::text_words * word - 1)] = '\0';
-            tell_kernel<><<<1, threads, 0, aside_.get()>>>(board_, text_.there<const std::uint32_t>());
-            static_cast<void>(idle_soon(aside_.get()));
+            carrier_.tell(what);
         } catch (...) {  // the device is lost: the others learn of it at their deadlines
             if (failure_.empty()) { failure_ = "a device is lost"; }
         }
     }
 
   private:
-    static constexpr std::size_t word = sizeof(std::uint32_t);
-    static constexpr int threads = 128;
     static constexpr std::chrono::nanoseconds shortest_pause = std::chrono::microseconds(5);
 
     /// What every record begins with, so that ranks that make different meetings all see it.
@@ -124,54 +128,17 @@ class nccl_meetings {
         std::uint64_t kind = 0;
         bool operator==(const heading&) const = default;
     };
-    static constexpr std::size_t payload = board_layout::slot_words * word - sizeof(heading);
+    static constexpr std::size_t payload = nccl_carrier::record_bytes - sizeof(heading);
 
-    class side_stream {
-      public:
-        side_stream() { cuda::check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "CUDA: a stream"); }
-        side_stream(const side_stream&) = delete;
-        side_stream& operator=(const side_stream&) = delete;
-        ~side_stream() { static_cast<void>(cudaStreamDestroy(stream_)); }
-        [[nodiscard]] cudaStream_t get() const { return stream_; }
-
-      private:
-        cudaStream_t stream_ = nullptr;
-    };
-
-    [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(ranks_); }
-    /// Words before the records that a look at the board gives.
-    [[nodiscard]] std::size_t head() const noexcept { return 2 * size() + board_layout::text_words; }
-    [[nodiscard]] const std::byte* record_of(std::size_t r, std::size_t bytes) const
-    {
-        return seen_.here<const std::byte>() + (head() + r * words_of(bytes)) * word + sizeof(heading);
-    }
-    [[nodiscard]] heading heading_of(std::size_t r, std::size_t bytes) const
-    {
-        heading h;
-        std::memcpy(&h, record_of(r, bytes) - sizeof h, sizeof h);
-        return h;
-    }
-    static constexpr std::size_t words_of(std::size_t bytes) { return (sizeof(heading) + bytes + word - 1) / word; }
-
-    static bool idle(cudaStream_t stream)
-    {
-        const cudaError_t state = cudaStreamQuery(stream);
-        if (state == cudaErrorNotReady) {
-            static_cast<void>(cudaGetLastError());
-            return false;
-        }
-        cuda::check(state, "CUDA: waiting for a stream");
-        return true;
-    }
-    /// Of work that waits for nobody.
-    static bool idle_soon(cudaStream_t stream)
-    {
-        patience waits;
-        return polled(waits, std::chrono::seconds(1), [&] { return idle(stream); }, [] {});
-    }
     static std::chrono::nanoseconds longer(std::chrono::nanoseconds pause)
     {
         return std::min<std::chrono::nanoseconds>(pause + pause / 8, std::chrono::milliseconds(1));
+    }
+    [[nodiscard]] heading heading_of(int r) const
+    {
+        heading h;
+        std::memcpy(&h, carrier_.record_of(r), sizeof h);
+        return h;
     }
 
     void begin(const char* where, cudaStream_t after)
@@ -188,103 +155,59 @@ class nccl_meetings {
     void meet(heading mine, std::span<const std::byte> part, const char* where)
     {
         const cuda::on_device here(device_);
-        ++meeting_;
-        auto* const to = shown_.here<std::byte>();
-        std::memcpy(to, &mine, sizeof mine);
-        if (!part.empty()) { std::memcpy(to + sizeof mine, part.data(), part.size()); }
-        show_kernel<><<<1, threads, 0, main_.get()>>>(board_, meeting_, shown_.there<const std::uint32_t>(), words_of(part.size()));
-        cuda::check(cudaGetLastError(), where);
+        std::byte record[nccl_carrier::record_bytes];
+        std::memcpy(record, &mine, sizeof mine);
+        if (!part.empty()) { std::memcpy(record + sizeof mine, part.data(), part.size()); }
+        carrier_.show({record, sizeof mine + part.size()});
         const auto start = std::chrono::steady_clock::now();
-        for (auto pause = shortest_pause;; std::this_thread::sleep_for(pause = longer(pause))) {
-            look_kernel<><<<1, threads, 0, main_.get()>>>(board_, meeting_, words_of(part.size()), seen_.there<std::uint32_t>());
-            cuda::check(cudaGetLastError(), where);
-            cuda::check(cudaStreamSynchronize(main_.get()), where);
-            const std::string missing = missing_ranks();
-            if (missing.empty()) { break; }
-            throw_if_told(seen_);
+        for (auto pause = shortest_pause; !carrier_.has_all(); std::this_thread::sleep_for(pause = longer(pause))) {
+            throw_if_heard();
             check_nccl_state();
             if (deadline.count() > 0 && std::chrono::steady_clock::now() - start > deadline) {
-                fail(joined({"waited ", text_of(deadline), " at '", where, "'; not arrived: rank ", missing}));
+                fail(joined({"waited ", text_of(deadline), " at '", where, "'; not arrived: ", carrier_.missing()}));
                 throw error(failure_);
             }
         }
-        for (std::size_t r = 0; r < size(); ++r) {
-            if (heading_of(r, part.size()) != heading_of(0, part.size())) { refuse(r, part.size(), where); }
+        for (int r = 0; r < ranks_; ++r) {
+            if (heading_of(r) != heading_of(0)) { refuse(r, where); }
         }
     }
     /// All ranks see the same, and throw together.
-    [[noreturn]] void refuse(std::size_t r, std::size_t bytes, const char* where)
+    [[noreturn]] void refuse(int r, const char* where)
     {
-        const heading first = heading_of(0, bytes);
-        const heading other = heading_of(r, bytes);
+        const heading first = heading_of(0);
+        const heading other = heading_of(r);
         const std::string stage = joined({"'", where, "': rank ", r});
         fail(first.kind != other.kind
                  ? joined({stage, " came to another meeting; all ranks must make the same calls in the same order"})
                  : joined({stage, " shows ", other.bytes, " bytes, rank 0 ", first.bytes, "; records must have one size"}));
         throw error(failure_);
     }
-    [[nodiscard]] std::string missing_ranks() const
+    void throw_if_heard()
     {
-        std::string text;
-        for (std::size_t r = 0; r < size(); ++r) {
-            const bool here = static_cast<std::int32_t>(seen_.here<const std::uint32_t>()[r] - meeting_) >= 0;
-            if (!here) { text += joined({text.empty() ? "" : ", ", r}); }
-        }
-        return text;
-    }
-    /// Takes note of a failure that a look at the board has shown.
-    bool told(const cuda::mapped_memory& seen)
-    {
-        const auto* const words = seen.here<const std::uint32_t>();
-        for (std::size_t r = 0; r < size() && !failed(); ++r) {
-            if (words[size() + r] == 0) { continue; }
-            kernels_.abandon();
-            failure_ = joined({"rank ", r, " failed: ", reinterpret_cast<const char*>(words + 2 * size())});
-        }
-        return failed();
-    }
-    void throw_if_told(const cuda::mapped_memory& seen)
-    {
-        if (told(seen)) { throw error(failure_); }
-    }
-    /// Whether a rank has failed.
-    bool hear()
-    {
-        if (board_.of == nullptr) { return false; }
-        look_kernel<><<<1, threads, 0, aside_.get()>>>(board_, meeting_ + 1, 0, heard_.there<std::uint32_t>());
-        cuda::check(cudaGetLastError(), "NCCL: looking for failures");
-        return idle_soon(aside_.get()) && told(heard_);
-    }
-    void listen()
-    {
-        throw_if_failed();
-        const cuda::on_device here(device_);
-        if (hear()) { throw error(failure_); }
-        check_nccl_state();
+        if (carrier_.heard().empty()) { return; }
+        carrier_.abandon();
+        failure_ = carrier_.heard();
+        throw error(failure_);
     }
     /// Throws plait::error if NCCL has noticed a failure of its own.
     void check_nccl_state()
     {
         ncclResult_t state = ncclSuccess;
         const ncclResult_t asked = ncclCommGetAsyncError(comm_, &state);
-        if (asked == ncclSuccess && (state == ncclSuccess || state == ncclInProgress)) { return; }
-        fail(joined({"NCCL: ", ncclGetErrorString(asked == ncclSuccess ? state : asked)}));
+        if (asked != ncclSuccess) { state = asked; }
+        if (state == ncclSuccess || state == ncclInProgress) { state = carrier_.state(); }
+        if (state == ncclSuccess || state == ncclInProgress) { return; }
+        fail(joined({"NCCL: ", ncclGetErrorString(state)}));
         throw error(failure_);
     }
 
     ncclComm_t comm_;
+    nccl_carrier& carrier_;
     cuda::kernel_meetings& kernels_;
     int rank_;
     int ranks_;
     int device_ = 0;
-    std::uint32_t meeting_ = 0;
-    board board_;
-    side_stream main_;
-    side_stream aside_;  // for what must run while something waits on the first
-    cuda::mapped_memory shown_;
-    cuda::mapped_memory seen_;
-    cuda::mapped_memory heard_;
-    cuda::mapped_memory text_;
     std::vector<std::byte> records_;
     std::vector<const void*> views_;
     patience waits_;

@@ -14,9 +14,9 @@
 
 namespace plait::detail {
 
-/// A rank of a communicator whose ranks can all load from each other, on the current device.
+/// A rank of a communicator, on the current device.
 struct nccl_place {
-    /// Throws plait::error if some ranks cannot, or another device is the current one.
+    /// Throws plait::error if another device is the current one.
     nccl_place(ncclComm_t users, std::chrono::nanoseconds deadline)
     {
         const char* const what = "NCCL: the communicator";
@@ -29,18 +29,12 @@ struct nccl_place {
             throw error({"NCCL: the communicator is of device ", device, ", and the current one is ", current,
                          "; call cudaSetDevice(", device, ") before"});
         }
-        const ncclTeam_t near = size == 1 ? ncclTeam_t{1, 0, 1} : ncclTeamLsa(users);
-        if (near.nRanks == size) { return; }
-        if (near.nRanks < 1) { throw error("NCCL: this communicator has no symmetric memory"); }
-        const int first = ncclTeamRankToWorld(users, near, 0);
-        const int last = ncclTeamRankToWorld(users, near, near.nRanks - 1);
-        throw error({"NCCL: rank ", rank, " can load from ranks ", first, " to ", last, " of ", size,
-                     ", and the others are not in one load/store domain with them; fused collectives need all ranks in one: "
-                     "on one host, or on hosts joined by NVLink"});
+        in_one_domain = size == 1 || ncclTeamLsa(users).nRanks == size;
     }
     int rank = 0;
     int size = 1;
     int device = 0;
+    bool in_one_domain = true;  // of loads and stores; then NCCL has symmetric memory for them
 };
 
 /// What tells devices apart, also those of different hosts.

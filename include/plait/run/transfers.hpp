@@ -31,6 +31,7 @@ struct transfer {
     int tag = 0;
     bool is_result = false;  // the actor writes: the message goes to the holder
     bool to_all = false;     // as to every other rank of the group
+    int value = 0;           // which operand or result of the pass
 
     [[nodiscard]] int sender() const { return is_result ? actor : holder; }
     [[nodiscard]] int receiver() const { return is_result ? holder : actor; }
@@ -60,7 +61,8 @@ void for_each_transfer(const arguments& args, std::size_t pass_index, Use&& use)
             for (std::size_t i = 0; i < pass.operands.size(); ++i) {
                 const pass_operand& o = pass.operands[i];
                 if (o.slot < 0 || o.from == source::own || (o.from == source::root_combined && a != o.root)) { continue; }
-                t.tag = first_tag + static_cast<int>(i);
+                t.value = static_cast<int>(i);
+                t.tag = first_tag + t.value;
                 t.is_result = t.to_all = false;
                 if (o.from == source::from_root) {
                     add(o.slot, o.root);
@@ -70,7 +72,8 @@ void for_each_transfer(const arguments& args, std::size_t pass_index, Use&& use)
             }
             for (std::size_t i = 0; i < pass.results.size(); ++i) {
                 const pass_result& r = pass.results[i];
-                t.tag = first_tag + max_operands + static_cast<int>(i);
+                t.value = static_cast<int>(i);
+                t.tag = first_tag + max_operands + t.value;
                 t.is_result = true;
                 t.to_all = r.to == destination::all_ranks;
                 switch (r.to) {
@@ -85,11 +88,29 @@ void for_each_transfer(const arguments& args, std::size_t pass_index, Use&& use)
     }
 }
 
-/// The contiguous runs of `holder`'s memory of a slot that `actor`'s part of a pass, within a chunk, touches.
-inline void runs_of(const arguments& args, const pass_view& pass, const transfer& t, const host::chunk& within,
-                    std::vector<byte_run>& runs)
+/// A part of a rank's memory of a slot, in bytes: runs of one length, which repeat along some dimensions.
+struct byte_box {
+    std::int64_t offset = 0;
+    std::int64_t length = 0;  // of a run; 0: nothing
+    int dims = 0;
+    std::int64_t count[max_dims]{};
+    std::int64_t stride[max_dims]{};
+
+    [[nodiscard]] std::int64_t bytes() const { return host::elements_in(dims, count) * length; }
+    /// Where it ends, if it is not empty.
+    [[nodiscard]] std::int64_t end() const
+    {
+        std::int64_t last = offset + length;
+        for (int d = 0; d < dims; ++d) { last += (count[d] - 1) * stride[d]; }
+        return last;
+    }
+};
+
+/// What `actor`'s part of a pass, within a chunk, touches of `holder`'s memory of a slot. `two_shot`: an all_reduce hands slices
+/// around.
+inline byte_box box_of(const arguments& args, const pass_view& pass, const transfer& t, const host::chunk& within, bool two_shot)
 {
-    runs.clear();
+    byte_box box;
     const node& v = args.image().slot_node(t.slot);
     const node& space_node = args.image().node_of(pass.space);
     const int actor = t.actor % args.ranks();
@@ -97,15 +118,15 @@ inline void runs_of(const arguments& args, const pass_view& pass, const transfer
     const auto size = static_cast<std::int64_t>(size_of(v.type));
     if (pass.kind == pass_kind::all_reduce) {
         const std::int64_t count = args.elements_of(v);
-        const bool two_shot = host::is_two_shot(args, v);
         const slice_range part = two_shot ? slice_of(count, actor, args.ranks()) : slice_range{0, count};
-        if (part.count > 0 && (two_shot || !t.is_result)) { runs.push_back({part.begin * size, part.count * size}); }
-        return;
+        if (two_shot || !t.is_result) {
+            box.offset = part.begin * size;
+            box.length = part.count * size;
+        }
+        return box;
     }
     const host::space s = host::space_of(args, space_node, pass.slice_dim, actor, within);
     std::int64_t begin[max_dims]{};
-    std::int64_t count[max_dims]{};
-    std::int64_t stride[max_dims]{};
     std::int64_t held = size;
     const int shift = s.dims - v.dims;
     for (int d = v.dims - 1; d >= 0; --d) {
@@ -116,23 +137,32 @@ inline void runs_of(const arguments& args, const pass_view& pass, const transfer
         const std::int64_t from = whole ? 0 : s.begin[d + shift];
         const std::int64_t to = whole ? e : from + s.count[d + shift];
         begin[d] = std::max(from, part.begin) - part.begin;
-        count[d] = std::max<std::int64_t>(0, std::min(to, part.begin + part.count) - part.begin - begin[d]);
-        stride[d] = held;
+        box.count[d] = std::max<std::int64_t>(0, std::min(to, part.begin + part.count) - part.begin - begin[d]);
+        box.stride[d] = held;
         held *= part.count;
     }
-    std::int64_t length = size;  // of a run: the inner dimensions as far as they are whole
-    int outer = v.dims;
-    std::int64_t first = 0;
-    while (outer > 0 && stride[outer - 1] == length) {
-        --outer;
-        first += begin[outer] * stride[outer];
-        length *= count[outer];
+    box.length = size;  // of a run: the inner dimensions as far as they are whole
+    box.dims = v.dims;
+    while (box.dims > 0 && box.stride[box.dims - 1] == box.length) {
+        --box.dims;
+        box.offset += begin[box.dims] * box.stride[box.dims];
+        box.length *= box.count[box.dims];
     }
-    if (length == 0) { return; }
-    host::for_each_index(outer, count, [&](const std::int64_t* at) {
-        std::int64_t offset = first;
-        for (int d = 0; d < outer; ++d) { offset += (begin[d] + at[d]) * stride[d]; }
-        runs.push_back({offset, length});
+    for (int d = 0; d < box.dims; ++d) { box.offset += begin[d] * box.stride[d]; }
+    return box;
+}
+
+/// The same as contiguous runs, as the host's kernels go about it.
+inline void runs_of(const arguments& args, const pass_view& pass, const transfer& t, const host::chunk& within,
+                    std::vector<byte_run>& runs)
+{
+    runs.clear();
+    const byte_box box = box_of(args, pass, t, within, host::is_two_shot(args, args.image().slot_node(t.slot)));
+    if (box.length == 0) { return; }
+    host::for_each_index(box.dims, box.count, [&](const std::int64_t* at) {
+        std::int64_t offset = box.offset;
+        for (int d = 0; d < box.dims; ++d) { offset += at[d] * box.stride[d]; }
+        runs.push_back({offset, box.length});
     });
 }
 

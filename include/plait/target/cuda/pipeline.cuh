@@ -1,5 +1,6 @@
 // A pipeline of passes in chunks: products on the main stream, everything else beside it, with events between the streams
-// and signals between the ranks, also from inside a product that is launched once. Nothing returns to the host between chunks.
+// and signals between the ranks, also from inside a product that is launched once; or messages where ranks cannot load from each
+// other. Nothing returns to the host between chunks.
 #pragma once
 
 #include <plait/run/chunks.hpp>
@@ -21,8 +22,12 @@ struct tape_entry {
     bool beside = false;  // on the second stream
     int pass = -1;        // whose work this is; -1: meetings, signals, orders
     int chunk = -1;       // of a pipeline
+    bool moves = false;   // messages to and from other ranks
 
-    [[nodiscard]] bool belongs_with(const tape_entry& o) const { return pass == o.pass && chunk == o.chunk && beside == o.beside; }
+    [[nodiscard]] bool belongs_with(const tape_entry& o) const
+    {
+        return pass == o.pass && chunk == o.chunk && beside == o.beside && moves == o.moves;
+    }
 };
 using launch_tape = std::vector<tape_entry>;
 
@@ -63,9 +68,12 @@ inline plait::detail::chunking choose_device_chunks(const arguments& args, std::
 class pipeline_builder {
   public:
     using make_build = std::function<pass_build(std::size_t pass, launch_list& list)>;
+    /// Messages of a chunk of a pass: what it reads, or its results.
+    using make_messages = std::function<void(std::size_t pass, int chunk, bool results, const pass_build& b, launch_list& list)>;
 
+    /// `messages`: instead of signals; or none.
     pipeline_builder(const arguments& args, std::size_t first, const plait::detail::chunking& c, const signal_area& area,
-                     std::span<const pass_code> code, launch_tape& tape)
+                     std::span<const pass_code> code, launch_tape& tape, make_messages messages)
         : args_(args),
           passes_(args.image().plan.passes),
           first_(first),
@@ -73,19 +81,24 @@ class pipeline_builder {
           cut_(c),
           area_(area),
           code_(code),
-          tape_(tape)
+          tape_(tape),
+          messages_(std::move(messages))
     {
     }
 
     void build(const make_build& make)
     {
-        at_once_ = code_[first_].in_chunks != nullptr ? first_ + (joins(first_) ? 2 : 1) : first_;
+        at_once_ = !messages_ && code_[first_].in_chunks != nullptr ? first_ + (joins(first_) ? 2 : 1) : first_;
         hand_over(false);  // the second stream comes after what is on the main one
         if (at_once_ != first_ && args_.is_in(passes_[first_].group)) { launch_at_once(make); }
         for (int k = 0; k < cut_.count; ++k) {
             newest_[0] = newest_[1] = nullptr;
             has_product_ = false;
             for (std::size_t p = at_once_; p < last_; ++p) {
+                if (messages_) {
+                    build_apart(p, k, make);
+                    continue;
+                }
                 const bool both = joins(p);
                 if (args_.is_in(passes_[p].group)) { build_chunk(p, both, k, make); }
                 p += both ? 1 : 0;
@@ -148,17 +161,47 @@ class pipeline_builder {
         pass_build b = make(p, list);
         if (at_once_ != first_) { await_product(p, k, b); }
         for (std::size_t j = at_once_; j < p; ++j) { await(p, j, beside, b); }
-        if (const auto& e = newest_[beside ? 0 : 1]) { put(std::make_unique<waiting>(e), beside); }
-        plait::detail::for_each_range(args_, pass, cut_, k, args_.rank(), [&](const host::chunk& within) {
-            b.within = within;
-            (with_next ? code_[p].with_next : code_[p].build)(b);
-        });
-        for (auto& l : list) { tape_.push_back({std::move(l), beside, static_cast<int>(p), k}); }
+        follow(beside);
+        run_chunk(p, with_next, k, beside, b);
         for (std::size_t done = p; done <= p + (with_next ? 1 : 0); ++done) {
             if (!is_awaited(done)) { continue; }
             const auto at = static_cast<std::int64_t>(done) * args_.world_size() + args_.world_rank();
             put(make_signal(b.stage, &post_kernel<>, post_arguments{area_.areas, area_.posted + done, at, args_.world_size()}), beside);
         }
+        finish(beside);
+    }
+    /// The same of ranks that exchange messages: all do, those of other groups as well. They go on the second stream; products,
+    /// which need none, on the main one.
+    void build_apart(std::size_t p, int k, const make_build& make)
+    {
+        const bool beside = is_beside(passes_[p]);
+        launch_list list;
+        pass_build b = make(p, list);
+        launch_list before;
+        launch_list after;
+        messages_(p, k, false, b, before);
+        messages_(p, k, true, b, after);
+        follow(beside);
+        for (auto& l : before) { tape_.push_back({std::move(l), true, static_cast<int>(p), k, true}); }
+        if (args_.is_in(passes_[p].group)) { run_chunk(p, false, k, beside, b); }
+        for (auto& l : after) { tape_.push_back({std::move(l), true, static_cast<int>(p), k, true}); }
+        finish(beside);
+    }
+    void run_chunk(std::size_t p, bool with_next, int k, bool beside, pass_build& b)
+    {
+        plait::detail::for_each_range(args_, passes_[p], cut_, k, args_.rank(), [&](const host::chunk& within) {
+            b.within = within;
+            (with_next ? code_[p].with_next : code_[p].build)(b);
+        });
+        for (auto& l : b.list) { tape_.push_back({std::move(l), beside, static_cast<int>(p), k}); }
+    }
+    /// What comes now on one stream comes after what this chunk has had on the other.
+    void follow(bool beside)
+    {
+        if (const auto& e = newest_[beside ? 0 : 1]) { put(std::make_unique<waiting>(e), beside); }
+    }
+    void finish(bool beside)
+    {
         newest_[beside ? 1 : 0] = std::make_shared<stream_event>();
         put(std::make_unique<recording>(newest_[beside ? 1 : 0]), beside);
     }
@@ -220,6 +263,7 @@ class pipeline_builder {
     launch_tape& tape_;
     std::size_t at_once_ = 0;   // passes [first_, at_once_) are one launch for all chunks
     bool has_product_ = false;  // the second stream has waited for this chunk of that launch, on this rank
+    make_messages messages_;
     std::shared_ptr<stream_event> newest_[2];  // of this chunk, on the main stream and beside it
 };
 

@@ -4,6 +4,7 @@
 #include <plait/fabric/addresses.hpp>
 #include <plait/run/executable.hpp>
 #include <plait/target/cuda/pipeline.cuh>
+#include <plait/target/cuda/remote_moves.cuh>
 #include <plait/target/cuda/stream.cuh>
 #include <plait/target/cuda/target.cuh>
 #include <plait/target/cuda/trace.cuh>
@@ -14,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace plait::cuda {
@@ -33,13 +35,14 @@ class runner {
     static constexpr bool always_agrees = false;
 
     runner(Communicator& comm, arguments& args, code passes)
-        : comm_(comm), args_(args), image_(args.image()), code_(passes), memory_(comm.scratch())
+        : comm_(comm), args_(args), image_(args.image()), code_(passes), memory_(comm.scratch()), moves_(comm, args)
     {
         check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, comm.device()), "CUDA: the device");
     }
     ~runner()
     {
-        static_cast<void>(cudaStreamSynchronize(comm_.stream()));
+        if constexpr (requires { comm_.settle(); }) { comm_.settle(); }
+        else { static_cast<void>(cudaStreamSynchronize(comm_.stream())); }
         if (signals_ != nullptr) { comm_.deallocate(signals_, signal_words() * sizeof(std::uint32_t)); }
     }
 
@@ -61,7 +64,11 @@ class runner {
         refuse_capture();
         const on_device here(comm_.device());
         comm_.collect();
-        if (signals_ == nullptr && has_pipelines()) { prepare_signals(); }
+        if (!beside_ && has_pipelines()) {
+            beside_.emplace(true);
+            if (!moves_.any()) { prepare_signals(); }
+        }
+        moves_.place([this](std::size_t p) { return chunks_of_pass(p); });
         do {
             memory_.restart();
             tape_.clear();
@@ -85,7 +92,10 @@ class runner {
         const on_device here(comm_.device());
         tracer_.set(to, image_, name, args_.world_rank(), comm_.stream());
     }
-    void meet(const std::string& where) { make_meeting(where, comm_.meeting_in(where))->enqueue(comm_.stream()); }
+    void meet(const std::string& where)
+    {
+        if (!moves_.any()) { make_meeting(where, comm_.meeting_in(where))->enqueue(comm_.stream()); }
+    }
     void copy(void* to, const void* from, std::size_t bytes)
     {
         check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, comm_.stream()), joined({image_.name, ": staging"}));
@@ -120,6 +130,22 @@ class runner {
         const auto until = static_cast<std::size_t>(image_.plan.passes[first].chunked_until);
         return choose_device_chunks(args_, image_.plan.passes.subspan(first, until - first), args_.parameters().chunks);
     }
+    static plait::detail::chunking whole()
+    {
+        plait::detail::chunking c;
+        c.extent = -1;
+        return c;
+    }
+    /// How the pipeline is cut that a pass is in; one that is not cut, or in none, is whole.
+    [[nodiscard]] plait::detail::chunking chunks_of_pass(std::size_t p) const
+    {
+        for (std::size_t first = 0; first <= p; ++first) {
+            if (static_cast<std::size_t>(image_.plan.passes[first].chunked_until) <= p) { continue; }
+            const plait::detail::chunking c = cut(first);
+            return c.count > 1 ? c : whole();
+        }
+        return whole();
+    }
     /// Meetings are parts of the kernels next to them where all ranks run these. Before ranks touch each other's memory for
     /// the first time they meet in any case: no meeting on the host orders what their streams did before.
     void build()
@@ -134,7 +160,13 @@ class runner {
                 if (c.count > 1) {
                     if (pass.barrier_before || !met) { add_meeting(p); }
                     met = true;
-                    pipeline_builder(args_, p, c, signal_area_, code_, tape_).build([&](std::size_t q, launch_list& list) { return build_of(q, list); });
+                    pipeline_builder::make_messages messages;
+                    if (moves_.any()) {
+                        messages = [&](std::size_t q, int k, bool results, const pass_build& b, launch_list& list) { moves_.build(q, c, k, results, b, list); };
+                    }
+                    pipeline_builder(args_, p, c, signal_area_, code_, tape_, std::move(messages)).build([&](std::size_t q, launch_list& list) {
+                        return build_of(q, list);
+                    });
                     if (until == n && image_.plan.barrier_after) { add_meeting(n - 1); }
                     p = until;
                     continue;
@@ -154,10 +186,10 @@ class runner {
         const std::string stage = stage_of(p);
         return {args_, image_.plan.passes[p], memory_, list, stage, {}, {}, comm_.meeting_in(stage), multiprocessors_, comm_.ranks_on_a_device(), {}};
     }
-    /// Whether pass p and the next one are one launch.
+    /// Whether pass p and the next one are one launch: not where messages may have to come in between.
     [[nodiscard]] bool joins_next(std::size_t p) const
     {
-        return code_[p].with_next != nullptr && buffers_allow_joining(args_, image_.plan.passes[p], image_.plan.passes[p + 1]);
+        return !moves_.any() && code_[p].with_next != nullptr && buffers_allow_joining(args_, image_.plan.passes[p], image_.plan.passes[p + 1]);
     }
     void build_whole(std::size_t p, bool with_next, bool before, bool after)
     {
@@ -170,9 +202,17 @@ class runner {
         if (before && inside) { b.before = b.reports; }
         if (after && inside) { b.after = b.reports; }
         if (before && !inside) { add_meeting(p); }
+        add_messages(p, false, b);
         if (args_.is_in(pass.group)) { (with_next ? code_[p].with_next : code_[p].build)(b); }
         for (auto& l : list) { tape_.push_back({std::move(l), false, static_cast<int>(p), -1}); }
+        add_messages(p, true, b);
         if (after && !inside) { add_meeting(p); }
+    }
+    void add_messages(std::size_t p, bool results, const pass_build& b)
+    {
+        launch_list list;
+        moves_.build(p, whole(), 0, results, b, list);
+        for (auto& l : list) { tape_.push_back({std::move(l), false, static_cast<int>(p), -1, true}); }
     }
     [[nodiscard]] std::string stage_of(std::size_t p) const
     {
@@ -226,7 +266,6 @@ class runner {
     /// Once, on all ranks.
     void prepare_signals()
     {
-        beside_.emplace(true);
         const std::size_t bytes = signal_words() * sizeof(std::uint32_t);
         signals_ = static_cast<std::uint32_t*>(comm_.allocate(bytes));
         check(cudaMemsetAsync(signals_, 0, bytes, comm_.stream()), "CUDA: clearing signals");
@@ -249,6 +288,7 @@ class runner {
     code code_;
     int multiprocessors_ = 1;
     launch_memory memory_;
+    remote_moves<Communicator> moves_;
     launch_tape tape_;
     device_tracer tracer_;
     std::optional<owned_stream> beside_;  // its kernels come before others

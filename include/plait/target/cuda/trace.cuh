@@ -84,7 +84,7 @@ class device_tracer {
             for (; i < end; ++i) { tape[i].what->enqueue(stream); }
             if (timed) {
                 mark(f, used++, stream);
-                f.groups.push_back({first.pass, first.chunk, first.beside});
+                f.groups.push_back({first.pass, first.chunk, first.beside, first.moves});
             }
         }
         mark(f, used, main);
@@ -97,6 +97,7 @@ class device_tracer {
         int pass;
         int chunk;
         bool beside;
+        bool moves;
     };
     /// A run under way: one event at its beginning, two for each group, one at the end.
     struct flight {
@@ -124,7 +125,7 @@ class device_tracer {
         const auto at = [&](std::size_t mark) { return anchored_at_ + f.marks[mark]->since(*f.marks[0]); };
         for (std::size_t g = 0; g < f.groups.size(); ++g) {
             const group& of = f.groups[g];
-            const activity what = kinds_[static_cast<std::size_t>(of.pass)];
+            const activity what = of.moves ? activity::communication : kinds_[static_cast<std::size_t>(of.pass)];
             const bool moves = of.beside || what == activity::communication;
             add(f, at(2 * g + 1), at(2 * g + 2), of.pass, of.chunk, what, moves ? trace_lane::communication : trace_lane::compute);
         }
