@@ -84,6 +84,14 @@ struct program_image {
     int groups = 1;          // pipeline groups, numbered from 0
 
     [[nodiscard]] constexpr std::string_view text(int symbol) const { return symbols[static_cast<std::size_t>(symbol)].view(); }
+    /// The number of a name, or -1.
+    [[nodiscard]] constexpr int symbol(std::string_view wanted) const
+    {
+        for (std::size_t i = 0; i < symbols.size(); ++i) {
+            if (symbols[i].view() == wanted) { return static_cast<int>(i); }
+        }
+        return -1;
+    }
     [[nodiscard]] constexpr const node& node_of(int i) const { return nodes[static_cast<std::size_t>(i)]; }
     [[nodiscard]] constexpr const slot& slot_of(int s) const { return plan.slots[static_cast<std::size_t>(s)]; }
     [[nodiscard]] constexpr int n_slots() const { return static_cast<int>(plan.slots.size()); }

@@ -6,6 +6,7 @@
 #include <plait/plan/arguments.hpp>
 #include <plait/plan/lowered.hpp>
 #include <plait/run/binding.hpp>
+#include <plait/run/last_bindings.hpp>
 #include <plait/run/overlap.hpp>
 
 #include <algorithm>
@@ -28,15 +29,23 @@ class binder {
           image_(args.image()),
           given_(image_.symbols.size()),
           piece_counts_(image_.symbols.size()),
-          deduced_from_(image_.symbols.size())
+          deduced_from_(image_.symbols.size()),
+          last_(image_)
     {
     }
 
     /// Returns whether anything but the values of scalars has changed since the last call.
     bool bind(std::span<const binding> bindings)
     {
-        if (is_repeated(bindings)) { return false; }
-        last_.clear();
+        if (last_.is_repeated(bindings)) {
+            for (std::size_t i = 0; i < bindings.size(); ++i) {
+                if (bindings[i].what == binding::kind::scalar) {
+                    std::ranges::copy(bindings[i].value, args_.scalar(last_.symbol(i)));
+                }
+            }
+            return false;
+        }
+        last_.forget();
         std::ranges::fill(given_, nullptr);
         std::ranges::fill(args_.extents(), std::int64_t{-1});
         std::ranges::fill(args_.counts(), std::span<const std::int64_t>{});
@@ -49,7 +58,7 @@ class binder {
         for (int s = 0; s < image_.n_slots(); ++s) { check_extents_of_others(s); }
         check_scalars();
         overlap_.check(args_, [this](std::initializer_list<text_part> what) { refuse(what); });
-        remember(bindings);
+        last_.remember(bindings);
         return true;
     }
 
@@ -64,13 +73,6 @@ class binder {
         return joined({"tensor ", quoted(image_.text(image_.slot_node(s).name))});
     }
 
-    [[nodiscard]] int symbol(std::string_view name) const
-    {
-        for (std::size_t i = 0; i < image_.symbols.size(); ++i) {
-            if (image_.symbols[i].view() == name) { return static_cast<int>(i); }
-        }
-        return -1;
-    }
     [[nodiscard]] bool is_tensor(int s) const { return image_.slot_of(s).is_tensor; }
     /// Tensors of another pipeline group are bound there; what this rank is given for them is not looked at.
     [[nodiscard]] bool is_held_tensor(int s) const { return is_tensor(s) && args_.holds(s); }
@@ -79,53 +81,9 @@ class binder {
         return given_[static_cast<std::size_t>(image_.slot_node(s).name)];
     }
 
-    /// Takes over the scalars if all else is what the last call was given.
-    bool is_repeated(std::span<const binding> bindings)
-    {
-        if (last_.size() != bindings.size() || bindings.empty()) { return false; }
-        std::size_t piece_at = 0;
-        std::size_t count_at = 0;
-        for (std::size_t i = 0; i < bindings.size(); ++i) {
-            const binding& a = last_[i];
-            const binding& b = bindings[i];
-            const bool same = a.what == b.what && last_name(i) == b.name && a.type == b.type &&
-                              a.read_only == b.read_only && a.data == b.data && a.count == b.count &&
-                              a.pieces.size() == b.pieces.size() && a.counts.size() == b.counts.size();
-            if (!same || !std::ranges::equal(b.pieces, std::span(last_pieces_).subspan(piece_at, b.pieces.size())) ||
-                !std::ranges::equal(b.counts, std::span(last_counts_).subspan(count_at, b.counts.size()))) {
-                return false;
-            }
-            piece_at += b.pieces.size();
-            count_at += b.counts.size();
-        }
-        for (std::size_t i = 0; i < bindings.size(); ++i) {
-            if (bindings[i].what == binding::kind::scalar) {
-                std::ranges::copy(bindings[i].value, args_.scalar(last_symbols_[i]));
-            }
-        }
-        return true;
-    }
-    /// The name of the last call's binding i, from the program: the caller's may be gone.
-    [[nodiscard]] std::string_view last_name(std::size_t i) const
-    {
-        return image_.symbols[static_cast<std::size_t>(last_symbols_[i])].view();
-    }
-    void remember(std::span<const binding> bindings)
-    {
-        last_symbols_.clear();
-        last_pieces_.clear();
-        last_counts_.clear();
-        for (const binding& b : bindings) {
-            last_symbols_.push_back(symbol(b.name));
-            last_pieces_.insert(last_pieces_.end(), b.pieces.begin(), b.pieces.end());
-            last_counts_.insert(last_counts_.end(), b.counts.begin(), b.counts.end());
-        }
-        last_.assign(bindings.begin(), bindings.end());
-    }
-
     void accept(const binding& b)
     {
-        const int i = symbol(b.name);
+        const int i = image_.symbol(b.name);
         if (i < 0) { refuse({quoted(b.name), " is bound, but the program has no such name; leave it out"}); }
         if (b.what == binding::kind::extent || b.what == binding::kind::counts) { return; }
         const binding*& given = given_[static_cast<std::size_t>(i)];
@@ -136,7 +94,7 @@ class binder {
     void accept_extent(const binding& b)
     {
         if (b.what != binding::kind::extent && b.what != binding::kind::counts) { return; }
-        const auto at = static_cast<std::size_t>(symbol(b.name));
+        const auto at = static_cast<std::size_t>(image_.symbol(b.name));
         const std::string name = joined({"dimension ", quoted(b.name)});
         if (args_.extents()[at] >= 0) { refuse({name, " is bound twice; bind it once"}); }
         if (b.count < 0) { refuse({name, " is ", b.count, "; it must be 0 or more"}); }
@@ -299,10 +257,7 @@ class binder {
     std::vector<std::vector<std::int64_t>> piece_counts_;
     std::vector<int> deduced_from_;  // by dimension: the slot whose buffer gave it its number, or -1
     detail::overlap_check overlap_;
-    std::vector<binding> last_;
-    std::vector<int> last_symbols_;
-    std::vector<piece> last_pieces_;
-    std::vector<std::int64_t> last_counts_;
+    detail::last_bindings last_;
 };
 
 }  // namespace plait

@@ -1,46 +1,15 @@
 // The kernel of a pass over elements: every fused computation and every fused collective is one.
 #pragma once
 
+#include <plait/target/cuda/map_cursors.cuh>
+#include <plait/target/cuda/map_steps.cuh>
 #include <plait/target/cuda/meeting.cuh>
-#include <plait/target/cuda/outputs.cuh>
 #include <plait/target/cuda/sums.cuh>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace plait::cuda {
-
-/// One of several members, by number: what optimisers split into registers, and parameters into constants.
-template <int I, class T>
-struct numbered {
-    T value;
-};
-struct nothing {};
-template <int I>
-struct numbered<I, nothing> {};
-template <int I, class T>
-__host__ __device__ T& get(numbered<I, T>& n)
-{
-    return n.value;
-}
-template <int I, class T>
-__host__ __device__ const T& get(const numbered<I, T>& n)
-{
-    return n.value;
-}
-template <class Indices, class... T>
-struct numbered_list;
-template <int... I, class... T>
-struct numbered_list<std::integer_sequence<int, I...>, T...> : numbered<I, T>... {};
-template <class... T>
-using members = numbered_list<std::make_integer_sequence<int, static_cast<int>(sizeof...(T))>, T...>;
-
-/// A value's elements in a group.
-template <class T, int N>
-struct group_of {
-    T v[N];
-};
 
 template <class Inputs, class Steps, class Outputs>
 struct map_body;
@@ -67,27 +36,7 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
         return smallest <= 2 ? 8 : 4;
     }();
 
-    /// Whether step s is the same for all elements and exact on the host: it is then an argument. By value.
-    static constexpr auto known = [] {
-        std::array<bool, n_in + sizeof...(Step) + 1> all{Input::is_argument...};
-        int v = n_in;
-        const auto look = [&](op kind, int a, int b, int c) {
-            constexpr op exact[] = {op::add, op::sub, op::mul, op::div, op::neg, op::abs, op::sqrt, op::cast};
-            const bool is_exact = std::ranges::find(exact, kind) != std::end(exact) && c < 0 && all[a] && (b < 0 || all[b]);
-            all[v++] = is_exact;
-        };
-        (look(Step::kind, Step::a, Step::b, Step::c), ...);
-        return all;
-    }();
-    template <int S>
-    static constexpr bool is_argument = known[n_in + S];
-    template <class Steps>
-    struct constants_of;
-    template <int... S>
-    struct constants_of<std::integer_sequence<int, S...>> {
-        using type = members<std::conditional_t<is_argument<S>, kernels::compute_t<Step::type>, nothing>...>;
-    };
-    using steps = std::make_integer_sequence<int, static_cast<int>(sizeof...(Step))>;
+    using steps = map_steps<kernels::list<Input...>, kernels::list<Step...>>;
 
     struct arguments {
         walk space;
@@ -95,7 +44,7 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
         meeting after;
         members<typename Input::channel...> in;
         members<typename Output::channel...> out;
-        typename constants_of<steps>::type constants;
+        typename steps::constants constants;
         sums_channel sums;
     };
 
@@ -120,7 +69,7 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
     }
 
     /// Evaluates, on the host, what is the same for all elements.
-    static void find_constants(arguments& a) { find_constants(a, inputs{}, steps{}); }
+    static void find_constants(arguments& a) { steps::find_constants(a.in, a.constants); }
 
     /// For reductions along an axis: where the operands are on the line through some coordinates ...
     template <class Line>
@@ -138,17 +87,9 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
   private:
     using inputs = std::make_integer_sequence<int, n_in>;
     using outputs = std::make_integer_sequence<int, n_out>;
-    using registers = kernels::registers<std::make_index_sequence<sizeof...(Input) + sizeof...(Step)>,
-                                         typename Input::value..., kernels::compute_t<Step::type>...>;
-    template <class O, int Ranks>
-    struct cursor_of {
-        using type = typename O::template cursor<Ranks>;
-    };
-    template <class O, int Ranks>
-    requires O::is_sum
-    struct cursor_of<O, Ranks> {
-        using type = nothing;
-    };
+    using registers = typename steps::registers;
+    template <int Ranks>
+    using cursors = map_cursors<kernels::list<Input...>, kernels::list<Output...>, Ranks>;
     template <class O>
     struct total_of {
         using type = nothing;
@@ -159,42 +100,6 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
         using type = typename O::total;
     };
     using totals = members<typename total_of<Output>::type...>;
-
-    /// Where operands and results are: of the whole space, or of a tile.
-    template <int Ranks>
-    struct cursors {
-        members<typename Input::template cursor<Ranks>...> in;
-        members<typename cursor_of<Output, Ranks>::type...> out;
-
-        template <bool Whole>
-        __device__ static cursors open(const arguments& a, const tile_range& tile)
-        {
-            cursors k;
-            k.template open_all<Whole>(a, tile, inputs{}, outputs{});
-            return k;
-        }
-
-      private:
-        template <bool Whole, int... I, int... O>
-        __device__ void open_all(const arguments& a, const tile_range& tile, std::integer_sequence<int, I...>,
-                                 std::integer_sequence<int, O...>)
-        {
-            ((get<I>(in) = Input::template open<Ranks, Whole>(get<I>(a.in), a.space, tile)), ...);
-            (open_output<Whole, O, Output>(a, tile), ...);
-        }
-        template <bool Whole, int O, class Out>
-        __device__ void open_output(const arguments& a, const tile_range& tile)
-        {
-            if constexpr (!Out::is_sum) {
-                auto& to = get<O>(out);
-                to = Out::template open<Ranks, Whole>(get<O>(a.out), a.space, tile);
-                // Of a value that is updated in place there is one address.
-                if constexpr (Whole && Out::like >= 0 && (Ranks != 0 || !Out::to_all)) {
-                    Out::set_first(to, const_cast<typename Out::T*>(get<Out::like>(in).p));
-                }
-            }
-        }
-    };
 
     /// Calls f with the number of ranks as a constant, where there is code for as many; with 0 for 1; not at all for 0.
     template <class F>
@@ -331,7 +236,7 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
         for (int e = 0; e < N; ++e) {
             registers r;
             ((kernels::at<static_cast<std::size_t>(I)>(r) = get<I>(loaded).v[e]), ...);
-            evaluate_steps(a, r, steps{});
+            steps::evaluate(a.constants, r);
             ((get<O>(results).v[e] = kernels::at<static_cast<std::size_t>(Output::value)>(r)), ...);
         }
         (put<O, Output, N>(a, k, sums, at, get<O>(results).v), ...);
@@ -339,35 +244,6 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
     template <int V>
     using value_at = std::remove_cvref_t<decltype(kernels::at<static_cast<std::size_t>(V)>(std::declval<registers&>()))>;
 
-    template <int... S>
-    __device__ static void evaluate_steps(const arguments& a, registers& r, std::integer_sequence<int, S...>)
-    {
-        (evaluate_step<S, Step>(a, r), ...);
-    }
-    template <int S, class Next>
-    __device__ static void evaluate_step(const arguments& a, registers& r)
-    {
-        auto& to = kernels::at<static_cast<std::size_t>(n_in + S)>(r);
-        if constexpr (is_argument<S>) { to = get<S>(a.constants); }
-        else { to = kernels::evaluate<Next>(r); }
-    }
-    template <int... I, int... S>
-    static void find_constants(arguments& a, std::integer_sequence<int, I...>, std::integer_sequence<int, S...>)
-    {
-        registers r{};
-        const auto load = [&]<int J, class In>(std::integral_constant<int, J>, std::type_identity<In>) {
-            if constexpr (In::is_argument) { kernels::at<static_cast<std::size_t>(J)>(r) = In::of(get<J>(a.in)); }
-        };
-        (load(std::integral_constant<int, I>{}, std::type_identity<Input>{}), ...);
-        const auto next = [&]<int J, class One>(std::integral_constant<int, J>, std::type_identity<One>) {
-            if constexpr (is_argument<J>) {
-                auto& value = kernels::at<static_cast<std::size_t>(n_in + J)>(r);
-                value = kernels::evaluate<One>(r);
-                get<J>(a.constants) = value;
-            }
-        };
-        (next(std::integral_constant<int, S>{}, std::type_identity<Step>{}), ...);
-    }
     template <int O, class Out, int N, int Ranks, class Place, class From>
     __device__ static void put(const arguments& a, const cursors<Ranks>& k, totals& sums, const Place& at, const From (&x)[N])
     {
@@ -402,7 +278,7 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
         for (int e = 0; e < N; ++e) {
             registers r;
             ((kernels::at<static_cast<std::size_t>(I)>(r) = get<I>(loaded).v[e]), ...);
-            evaluate_steps(a, r, steps{});
+            steps::evaluate(a.constants, r);
             to[e] = static_cast<Value>(kernels::at<static_cast<std::size_t>(v)>(r));
         }
     }

@@ -1,0 +1,70 @@
+// What a run was given the last time: a run that binds the same buffers again need not be checked again.
+#pragma once
+
+#include <plait/plan/lowered.hpp>
+#include <plait/run/binding.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace plait::detail {
+
+/// The bindings of the last run that was bound without an error.
+class last_bindings {
+  public:
+    explicit last_bindings(const program_image& image) : image_(image) {}
+
+    /// Whether all but the values of scalars is as it was.
+    [[nodiscard]] bool is_repeated(std::span<const binding> bindings) const
+    {
+        if (last_.size() != bindings.size() || bindings.empty()) { return false; }
+        std::size_t piece_at = 0;
+        std::size_t count_at = 0;
+        for (std::size_t i = 0; i < bindings.size(); ++i) {
+            const binding& a = last_[i];
+            const binding& b = bindings[i];
+            const bool same = a.what == b.what && name(i) == b.name && a.type == b.type &&
+                              a.read_only == b.read_only && a.data == b.data && a.count == b.count &&
+                              a.pieces.size() == b.pieces.size() && a.counts.size() == b.counts.size();
+            if (!same || !std::ranges::equal(b.pieces, std::span(pieces_).subspan(piece_at, b.pieces.size())) ||
+                !std::ranges::equal(b.counts, std::span(counts_).subspan(count_at, b.counts.size()))) {
+                return false;
+            }
+            piece_at += b.pieces.size();
+            count_at += b.counts.size();
+        }
+        return true;
+    }
+    /// The symbol of binding i.
+    [[nodiscard]] int symbol(std::size_t i) const { return symbols_[i]; }
+
+    void forget() { last_.clear(); }
+    void remember(std::span<const binding> bindings)
+    {
+        symbols_.clear();
+        pieces_.clear();
+        counts_.clear();
+        for (const binding& b : bindings) {
+            symbols_.push_back(image_.symbol(b.name));
+            pieces_.insert(pieces_.end(), b.pieces.begin(), b.pieces.end());
+            counts_.insert(counts_.end(), b.counts.begin(), b.counts.end());
+        }
+        last_.assign(bindings.begin(), bindings.end());
+    }
+
+  private:
+    /// From the program: the caller's name may be gone.
+    [[nodiscard]] std::string_view name(std::size_t i) const { return image_.text(symbols_[i]); }
+
+    const program_image& image_;
+    std::vector<binding> last_;
+    std::vector<int> symbols_;
+    std::vector<piece> pieces_;
+    std::vector<std::int64_t> counts_;
+};
+
+}  // namespace plait::detail
