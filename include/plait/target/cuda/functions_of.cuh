@@ -5,6 +5,7 @@
 #include <plait/target/cuda/map_launch.cuh>
 #include <plait/target/cuda/moves.cuh>
 #include <plait/target/cuda/products.cuh>
+#include <plait/target/cuda/row_launch.cuh>
 
 #include <array>
 
@@ -18,6 +19,8 @@ struct pass_code {
     pass_function with_next = nullptr;            // the pass after it is done in its epilogue
     pass_function in_chunks = nullptr;            // one launch for all chunks of the pipeline that it begins
     pass_function in_chunks_with_next = nullptr;  // both
+    pass_function by_rows = nullptr;              // with those after it, row after row
+    int row_passes = 0;                           // as many
 };
 
 template <class Lowered, int P>
@@ -68,6 +71,25 @@ constexpr bool can_join()
         return !decltype(product_of<Lowered, P>())::is_blas && bytes <= most_kernel_arguments;
     }
 }
+/// Whether pass P begins a run of rows: none that begins before it has it, nor may it be done in the epilogue of a product.
+template <class Lowered, int P>
+constexpr bool begins_rows()
+{
+    const auto& g = Lowered::graph;
+    const auto& plan = Lowered::plan;
+    for (int first = 0; first <= P;) {
+        const bool joined = first > 0 && joined_operand(g, plan, first - 1) >= 0;
+        const int count = joined ? 0 : row_planner(g, plan, first).find().count;
+        if (first == P) { return count > 0; }
+        first += count > 0 ? count : 1;
+    }
+    return false;
+}
+template <class Lowered, int P>
+void build_by_rows(pass_build& b)
+{
+    build_rows(make_row_body<Lowered, P>(), b);
+}
 template <class Lowered, int P>
 constexpr pass_code code_of_pass()
 {
@@ -78,6 +100,12 @@ constexpr pass_code code_of_pass()
         if constexpr (in_chunks) { c.in_chunks = &build_product<product, product_in_chunks>; }
         if constexpr (can_join<Lowered, P>()) { c.with_next = &build_joined<Lowered, P, whole_product>; }
         if constexpr (in_chunks && can_join<Lowered, P>()) { c.in_chunks_with_next = &build_joined<Lowered, P, product_in_chunks>; }
+    }
+    if constexpr (begins_rows<Lowered, P>()) {
+        if constexpr (sizeof(typename decltype(make_row_body<Lowered, P>())::arguments) <= most_kernel_arguments) {
+            c.by_rows = &build_by_rows<Lowered, P>;
+            c.row_passes = row_run_of<Lowered, P>.count;
+        }
     }
     return c;
 }

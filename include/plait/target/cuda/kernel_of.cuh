@@ -107,26 +107,25 @@ constexpr int row_dims(const Graph& g, const Plan& plan, int pass)
     return -1;
 }
 
-template <class Lowered, int P, int I>
+template <class Lowered, int P, int Rows, int I>
 constexpr auto input_type()
 {
     constexpr const auto& plan = Lowered::plan;
     constexpr pass_plan p = plan.passes[P];
     constexpr pass_operand o = plan.operands[p.operands.first + I];
     constexpr dtype type = Lowered::graph[o.node].type;
-    constexpr int rows = row_dims(Lowered::graph, Lowered::plan, P);
-    constexpr bool line = rows >= 0;
+    constexpr bool line = Rows >= 0;
     if constexpr (o.from == source::number) { return number_input<Lowered::graph[o.node].bits>{}; }
     else if constexpr (o.from == source::world_size) { return scalar_input<dtype::f64>{}; }
     else if constexpr (o.from == source::scalar) { return scalar_input<type>{}; }
     else if constexpr (o.from == source::mask) {
-        constexpr reach how = line ? mask_in_line(Lowered::graph[p.space], Lowered::graph[o.node], rows) : o.uniform ? reach::broadcast : reach::strided;
+        constexpr reach how = line ? mask_in_line(Lowered::graph[p.space], Lowered::graph[o.node], Rows) : o.uniform ? reach::broadcast : reach::strided;
         return mask_input<how>{};
     }
     else {
         constexpr const node& v = Lowered::graph[plan.slots[o.slot].node];
         constexpr reach how = line && p.kind == pass_kind::all_reduce ? reach::line
-                              : line      ? reach_in_line(Lowered::graph[p.space], p.slice_dim, v, rows)
+                              : line      ? reach_in_line(Lowered::graph[p.space], p.slice_dim, v, Rows)
                               : o.uniform ? reach::broadcast
                                           : reach::strided;
         if constexpr (plait::detail::combines_ranks(o.from)) { return combined_input<v.type, o.combine, how>{}; }
@@ -163,7 +162,7 @@ constexpr int operand_like(const Graph& g, const Plan& plan, int pass, int resul
     return -1;
 }
 
-template <class Lowered, int P, int R>
+template <class Lowered, int P, int Rows, int R>
 constexpr auto output_type()
 {
     constexpr const auto& plan = Lowered::plan;
@@ -173,28 +172,34 @@ constexpr auto output_type()
     constexpr int value = r.reduces ? plait::detail::kernel_type<Lowered, P>::k.outputs[R].value : stored_value<Lowered, P, R>(n.type);
     if constexpr (r.reduces) { return sum_output<value, n.type, n.attrs.combine>{}; }
     else {
-        constexpr reach how = row_dims(Lowered::graph, Lowered::plan, P) >= 0 ? reach::line : reach::strided;
+        constexpr reach how = Rows >= 0 ? reach::line : reach::strided;
         return memory_output<value, n.type, r.to == destination::all_ranks, how, operand_like(Lowered::graph, Lowered::plan, P, R)>{};
     }
 }
 
-template <class Lowered, int P, int... I, int... S, int... O>
+template <class Lowered, int P, int Rows, int... I, int... S, int... O>
 constexpr auto make_body(std::integer_sequence<int, I...>, std::integer_sequence<int, S...>, std::integer_sequence<int, O...>)
 {
     constexpr const auto& k = plait::detail::kernel_type<Lowered, P>::k;
-    return map_body<kernels::list<decltype(input_type<Lowered, P, I>())...>,
+    return map_body<kernels::list<decltype(input_type<Lowered, P, Rows, I>())...>,
                     kernels::list<kernels::step<k.steps[S].kind, k.steps[S].type, k.steps[S].operands, k.steps[S].a,
                                                 k.steps[S].b, k.steps[S].c, k.steps[S].contracts>...>,
-                    kernels::list<decltype(output_type<Lowered, P, O>())...>>{};
+                    kernels::list<decltype(output_type<Lowered, P, Rows, O>())...>>{};
 }
-/// The body of the kernel of pass P, an empty object whose type a kernel must deduce (see plait::make_kernel).
+/// The body of the kernel of pass P, an empty object whose type a kernel must deduce (see plait::make_kernel), with rows that are
+/// numbered along so many dimensions, as row_dims has it.
+template <class Lowered, int P, int Rows>
+constexpr auto make_body_of_rows()
+{
+    constexpr pass_plan p = Lowered::plan.passes[P];
+    return make_body<Lowered, P, Rows>(std::make_integer_sequence<int, p.operands.count>{},
+                                       std::make_integer_sequence<int, p.steps.count>{},
+                                       std::make_integer_sequence<int, p.results.count>{});
+}
 template <class Lowered, int P>
 constexpr auto make_body()
 {
-    constexpr pass_plan p = Lowered::plan.passes[P];
-    return make_body<Lowered, P>(std::make_integer_sequence<int, p.operands.count>{},
-                                 std::make_integer_sequence<int, p.steps.count>{},
-                                 std::make_integer_sequence<int, p.results.count>{});
+    return make_body_of_rows<Lowered, P, row_dims(Lowered::graph, Lowered::plan, P)>();
 }
 
 }  // namespace plait::cuda

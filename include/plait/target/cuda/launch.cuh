@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,16 @@ struct pass_build {
     host::chunk within{};
     const product_chunks* chunks = nullptr;  // of a product that is launched once for all chunks of a pipeline
 
+    /// The same for another pass of the same launch.
+    [[nodiscard]] pass_build of_pass(const pass_view& other) const
+    {
+        return {args, other, memory, list, stage, before, after, reports, multiprocessors, ranks_on_a_device, within};
+    }
+    [[nodiscard]] std::span<const pass_view> passes_from_here() const
+    {
+        const auto all = args.image().plan.passes;
+        return all.subspan(static_cast<std::size_t>(&pass - all.data()));
+    }
     [[nodiscard]] const node& node_at(int i) const { return args.image().node_of(i); }
     [[nodiscard]] const node& slot_node(int s) const { return args.image().slot_node(s); }
     [[nodiscard]] bool meets() const { return before.signals != nullptr || after.signals != nullptr; }
@@ -67,10 +78,10 @@ struct pass_build {
 };
 
 /// As many blocks of a kernel as so many threads want, as far as they are on the device at once.
-inline int blocks_for(const pass_build& b, std::int64_t threads, const void* kernel)
+inline int blocks_for(const pass_build& b, std::int64_t threads, const void* kernel, int of_block = block_threads)
 {
-    const std::int64_t wanted = (threads + block_threads - 1) / block_threads;
-    return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, b.resident_blocks(kernel, block_threads)));
+    const std::int64_t wanted = (threads + of_block - 1) / of_block;
+    return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, b.resident_blocks(kernel, of_block)));
 }
 
 /// Sets memory to zero.

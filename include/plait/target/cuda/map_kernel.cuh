@@ -38,13 +38,16 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
 
     using steps = map_steps<kernels::list<Input...>, kernels::list<Step...>>;
 
-    struct arguments {
-        walk space;
-        meeting before;
-        meeting after;
+    /// Where the values are.
+    struct channels {
         members<typename Input::channel...> in;
         members<typename Output::channel...> out;
         typename steps::constants constants;
+    };
+    struct arguments : channels {
+        walk space;
+        meeting before;
+        meeting after;
         sums_channel sums;
     };
 
@@ -52,7 +55,7 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
     {
         meet(a.before);
         if constexpr (can_be_flat) {
-            with_peers(a.space.flat, [&](auto ranks) { run_flat<decltype(ranks)::value>(a); });
+            with_peers<has_peers>(a.space.flat, [&](auto ranks) { run_flat<decltype(ranks)::value>(a); });
         }
         if (has_sums ? !can_be_flat || a.space.flat == 0 : a.space.tiles != 0) {
             const auto lane = static_cast<int>(threadIdx.x % warp_size);
@@ -68,8 +71,12 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
         meet(a.after);
     }
 
+    using registers = typename steps::registers;
+    template <int V>
+    using value_at = std::remove_cvref_t<decltype(kernels::at<static_cast<std::size_t>(V)>(std::declval<registers&>()))>;
+
     /// Evaluates, on the host, what is the same for all elements.
-    static void find_constants(arguments& a) { steps::find_constants(a.in, a.constants); }
+    static void find_constants(channels& a) { steps::find_constants(a.in, a.constants); }
 
     /// For reductions along an axis: where the operands are on the line through some coordinates ...
     template <class Line>
@@ -87,7 +94,6 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
   private:
     using inputs = std::make_integer_sequence<int, n_in>;
     using outputs = std::make_integer_sequence<int, n_out>;
-    using registers = typename steps::registers;
     template <int Ranks>
     using cursors = map_cursors<kernels::list<Input...>, kernels::list<Output...>, Ranks>;
     template <class O>
@@ -101,17 +107,6 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
     };
     using totals = members<typename total_of<Output>::type...>;
 
-    /// Calls f with the number of ranks as a constant, where there is code for as many; with 0 for 1; not at all for 0.
-    template <class F>
-    __device__ static void with_peers(int peers, F&& f)
-    {
-        if constexpr (has_peers) {
-            if (peers == 2) { return f(std::integral_constant<int, 2>{}); }
-            if (peers == 4) { return f(std::integral_constant<int, 4>{}); }
-            if (peers == 8) { return f(std::integral_constant<int, 8>{}); }
-        }
-        if (peers != 0) { f(std::integral_constant<int, 0>{}); }
-    }
 
     template <int Ranks>
     __device__ static void run_flat(const arguments& a)
@@ -175,7 +170,7 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
         };
         if constexpr (can_be_flat) { run_groups(k); }
         else {
-            with_peers(a.space.peers, [&](auto ranks) { run_groups(cursors<decltype(ranks)::value>::template open<false>(a, tile)); });
+            with_peers<has_peers>(a.space.peers, [&](auto ranks) { run_groups(cursors<decltype(ranks)::value>::template open<false>(a, tile)); });
         }
         if constexpr (has_sums) {  // element i is always lane i / 4 % 32's, in order
 #pragma unroll 1
@@ -241,9 +236,6 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
         }
         (put<O, Output, N>(a, k, sums, at, get<O>(results).v), ...);
     }
-    template <int V>
-    using value_at = std::remove_cvref_t<decltype(kernels::at<static_cast<std::size_t>(V)>(std::declval<registers&>()))>;
-
     template <int O, class Out, int N, int Ranks, class Place, class From>
     __device__ static void put(const arguments& a, const cursors<Ranks>& k, totals& sums, const Place& at, const From (&x)[N])
     {

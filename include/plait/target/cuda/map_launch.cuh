@@ -13,12 +13,16 @@
 
 namespace plait::cuda {
 
+/// As many ranks as there is code for, or 1, which is code for any number.
+inline int ranks_with_code(int ranks) { return ranks == 2 || ranks == 4 || ranks == 8 ? ranks : 1; }
+
 template <class Body>
 struct body_parts;
 template <class... Input, class... Step, class... Output>
 struct body_parts<map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<Output...>>> {
     using body = map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<Output...>>;
     using arguments = typename body::arguments;
+    using channels = typename body::channels;
     using inputs = std::make_integer_sequence<int, sizeof...(Input)>;
     using outputs = std::make_integer_sequence<int, sizeof...(Output)>;
     using first_output = std::tuple_element_t<0, std::tuple<Output...>>;
@@ -29,19 +33,29 @@ struct body_parts<map_body<kernels::list<Input...>, kernels::list<Step...>, kern
 
     static void fill(arguments& a, map_layout& layout)
     {
-        fill_inputs(a, layout);
-        fill_outputs(a, layout, outputs{});
+        a.space = layout.space();
+        fill_channels(a, layout);
         if constexpr (body::has_sums) { a.sums = layout.sums(); }
-        if constexpr (body::has_peers) { a.space.peers = common_peers(a, inputs{}, outputs{}); }
-        if constexpr (body::can_be_flat) { make_flat(a, inputs{}, outputs{}); }
+        if constexpr (body::has_peers) { a.space.peers = ranks_with_code(common_ranks(a, -1)); }
+        if constexpr (body::can_be_flat) { make_flat(a); }
     }
     static void fill_inputs(arguments& a, map_layout& layout)
     {
         a.space = layout.space();
         fill_inputs(a, layout, inputs{});
     }
+    static void fill_channels(channels& c, map_layout& layout)
+    {
+        fill_inputs(c, layout, inputs{});
+        fill_outputs(c, layout, outputs{});
+    }
+    /// The number of ranks of all operands and results of several: -1 if there are none, 0 if they are not as many, nor
+    /// `as_many`, if that is known.
+    static int common_ranks(const channels& c, int as_many) { return common_ranks(c, as_many, inputs{}, outputs{}); }
+    /// Whether groups that begin at element `low` lie at aligned addresses, in one piece.
+    static bool are_aligned(const channels& c, std::int64_t low) { return are_aligned(c, low, inputs{}, outputs{}); }
     /// What may differ from run to run: values of scalars.
-    static void refresh(arguments& a, const plait::arguments& run, const pass_view& pass)
+    static void refresh(channels& a, const plait::arguments& run, const pass_view& pass)
     {
         refresh(a, run, pass, inputs{});
         body::find_constants(a);
@@ -49,7 +63,7 @@ struct body_parts<map_body<kernels::list<Input...>, kernels::list<Step...>, kern
 
   private:
     template <int... I>
-    static void fill_inputs(arguments& a, map_layout& layout, std::integer_sequence<int, I...>)
+    static void fill_inputs(channels& a, map_layout& layout, std::integer_sequence<int, I...>)
     {
         (fill_input<I, Input>(get<I>(a.in), layout), ...);
     }
@@ -65,7 +79,7 @@ struct body_parts<map_body<kernels::list<Input...>, kernels::list<Step...>, kern
         }
     }
     template <int... O>
-    static void fill_outputs(arguments& a, map_layout& layout, std::integer_sequence<int, O...>)
+    static void fill_outputs(channels& a, map_layout& layout, std::integer_sequence<int, O...>)
     {
         (fill_output<O, Output>(get<O>(a.out), layout), ...);
     }
@@ -75,21 +89,23 @@ struct body_parts<map_body<kernels::list<Input...>, kernels::list<Step...>, kern
         if constexpr (!Out::is_sum) { layout.set_result(c, O); }
     }
 
-    /// The ranks of all operands and results of several ranks, if they are as many and there is code for them.
     template <int... I, int... O>
-    static int common_peers(const arguments& a, std::integer_sequence<int, I...>, std::integer_sequence<int, O...>)
+    static int common_ranks(const channels& a, int common, std::integer_sequence<int, I...>, std::integer_sequence<int, O...>)
     {
-        int common = -1;
         const auto look = [&](const auto& c) {
             if constexpr (requires { c.ranks; }) { common = common == -1 || common == c.ranks ? c.ranks : 0; }
         };
         (look(get<I>(a.in)), ...);
         (look(get<O>(a.out)), ...);
-        return common == 2 || common == 4 || common == 8 ? common : 1;
+        return common;
+    }
+    template <int... I, int... O>
+    static bool are_aligned(const channels& a, std::int64_t low, std::integer_sequence<int, I...>, std::integer_sequence<int, O...>)
+    {
+        return (is_aligned<Input>(get<I>(a.in), low) && ... && true) && (is_aligned<Output>(get<O>(a.out), low) && ... && true);
     }
     /// Makes the space one run if all memory is aligned alike and nothing is in pieces.
-    template <int... I, int... O>
-    static void make_flat(arguments& a, std::integer_sequence<int, I...>, std::integer_sequence<int, O...>)
+    static void make_flat(arguments& a)
     {
         constexpr int group = body::group;
         walk& w = a.space;
@@ -97,8 +113,7 @@ struct body_parts<map_body<kernels::list<Input...>, kernels::list<Step...>, kern
         const std::int64_t low = (group - w.shift % group) % group;
         if (low + group > w.count) { return; }
         if (facts.has_rows && (low != 0 || w.row % group != 0)) { return; }
-        const bool alike = (is_aligned<Input>(get<I>(a.in), low) && ... && true) && (is_aligned<Output>(get<O>(a.out), low) && ... && true);
-        if (!alike) { return; }
+        if (!are_aligned(a, low)) { return; }
         if (body::has_sums && w.count % group != 0) { return; }
         w.flat = w.peers;
         if (body::has_sums) { return; }
@@ -124,7 +139,7 @@ struct body_parts<map_body<kernels::list<Input...>, kernels::list<Step...>, kern
     }
 
     template <int... I>
-    static void refresh(arguments& a, const plait::arguments& run, const pass_view& pass, std::integer_sequence<int, I...>)
+    static void refresh(channels& a, const plait::arguments& run, const pass_view& pass, std::integer_sequence<int, I...>)
     {
         (refresh_input(get<I>(a.in), run, pass.operands[I]), ...);
     }
@@ -199,7 +214,8 @@ void build_axis(Body, pass_build& b)
     l->arguments.pass.before = b.before.as_argument();
     l->arguments.pass.after = b.after.as_argument();
     l->arguments.lines = layout.lines();
-    l->blocks = blocks_for(b, layout.most_lines() * (l->arguments.lines.by_warp ? warp_size : 1), kernel);
+    l->threads = line_threads;
+    l->blocks = blocks_for(b, layout.most_lines() * l->arguments.lines.threads, kernel, line_threads);
     b.list.push_back(std::move(l));
 }
 

@@ -25,6 +25,8 @@ class map_layout {
     [[nodiscard]] const walk& space() const { return tiles_.space(); }
     /// A bound on the tiles of any rank.
     [[nodiscard]] std::int64_t most_tiles() const { return tiles_.most_tiles(); }
+    /// And on the elements of any rank.
+    [[nodiscard]] std::int64_t most_elements() const { return part_.most_elements(); }
 
     /// This rank's lines along the axis of a reduction, and a bound on those of any rank.
     [[nodiscard]] axis_walk lines() const
@@ -37,8 +39,10 @@ class map_layout {
         w.extent = space_.count[w.axis];
         w.parts = pass_.slice_dim == w.axis ? 1 : args_.ranks();
         w.part = slice_of(w.extent, 0, w.parts).count;
-        w.by_warp = w.axis == space_.inner;
-        w.vectors = w.by_warp && w.axis == space_.dims - 1 && (w.parts == 1 || w.part % 4 == 0) && part_.allows_vectors();
+        const std::int64_t part = slice_of(args_.extent_of(from.shape[w.axis]), 0, args_.ranks()).count;  // also where this rank's is shorter
+        w.threads = w.axis == space_.inner ? threads_of_part(part) : 1;
+        w.in_few_turns = part <= std::int64_t{w.threads} * line_group * line_turns;
+        w.vectors = w.threads > 1 && w.axis == space_.dims - 1 && (w.parts == 1 || w.part % line_group == 0) && part_.allows_vectors();
         if (n.attrs.combine == reduction::mean) { w.divisor = static_cast<double>(args_.extent_of(from.shape[w.axis])); }
         w.lines = 1;
         std::int64_t stride = 1;

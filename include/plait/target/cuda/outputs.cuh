@@ -14,6 +14,7 @@ template <int V, dtype D, bool ToAll, reach How, int Like>
 struct memory_output {
     static constexpr int like = Like;
     static constexpr int value = V;
+    static constexpr dtype type = D;
     static constexpr bool is_sum = false;
     static constexpr bool to_all = ToAll;
     static constexpr reach how = How;

@@ -117,6 +117,18 @@ struct peer_pointers<T, 0> {
     __device__ T* operator[](int r) const { return reinterpret_cast<T*>(in_global_memory(of)[r * step]) + offset; }
 };
 
+/// Calls f with the number of ranks as a constant, where there is code for as many; with 0 for 1; not at all for 0.
+template <bool HasPeers, class F>
+__device__ void with_peers(int peers, F&& f)
+{
+    if constexpr (HasPeers) {
+        if (peers == 2) { return f(std::integral_constant<int, 2>{}); }
+        if (peers == 4) { return f(std::integral_constant<int, 4>{}); }
+        if (peers == 8) { return f(std::integral_constant<int, 8>{}); }
+    }
+    if (peers != 0) { f(std::integral_constant<int, 0>{}); }
+}
+
 /// Where a value is that lies in the space as `How` says, from where its cursor points to.
 template <reach How, class Place>
 __device__ auto offset_to(const memory_channel& c, const walk& w, const Place& at)

@@ -41,18 +41,12 @@ class continue_product<C, J, map_body<kernels::list<Input...>, kernels::list<Ste
     __device__ void put(const product_arguments& p, std::int64_t at, const Sum (&x)[N]) const
     {
         // c lies in its slot as the elements of the pass are numbered.
-        evaluate(static_cast<unsigned>(p.first + at), stored_packet<C>(x), inputs{}, steps{}, outputs{});
+        evaluate(static_cast<unsigned>(p.first + at), stored_packet<C>(x), inputs{}, outputs{});
     }
 
   private:
     using inputs = std::make_integer_sequence<int, sizeof...(Input)>;
-    using steps = std::make_integer_sequence<int, sizeof...(Step)>;
     using outputs = std::make_integer_sequence<int, sizeof...(Output)>;
-    using registers = kernels::registers<std::make_index_sequence<sizeof...(Input) + sizeof...(Step)>, typename Input::value...,
-                                         kernels::compute_t<Step::type>...>;
-    template <int V>
-    using value_at = std::remove_cvref_t<decltype(kernels::at<static_cast<std::size_t>(V)>(std::declval<registers&>()))>;
-
     template <int... I, int... O>
     __device__ void open(std::integer_sequence<int, I...>, std::integer_sequence<int, O...>)
     {
@@ -68,19 +62,18 @@ class continue_product<C, J, map_body<kernels::list<Input...>, kernels::list<Ste
         }
         else { return {i}; }
     }
-    template <int N, int... I, int... S, int... O>
-    __device__ void evaluate(unsigned i, const packet<stored_t<C>, N>& c, std::integer_sequence<int, I...>,
-                             std::integer_sequence<int, S...>, std::integer_sequence<int, O...>) const
+    template <int N, int... I, int... O>
+    __device__ void evaluate(unsigned i, const packet<stored_t<C>, N>& c, std::integer_sequence<int, I...>, std::integer_sequence<int, O...>) const
     {
         const place<body::places> at = place_of(i);
         members<group_of<typename Input::value, N>...> loaded;
         (load<I, Input>(c, at, get<I>(loaded).v), ...);
-        members<group_of<value_at<Output::value>, N>...> results;
+        members<group_of<typename body::template value_at<Output::value>, N>...> results;
 #pragma unroll
         for (int e = 0; e < N; ++e) {
-            registers r;
+            typename body::registers r;
             ((kernels::at<static_cast<std::size_t>(I)>(r) = get<I>(loaded).v[e]), ...);
-            (step<S, Step>(r), ...);
+            body::steps::evaluate(a_.constants, r);
             ((get<O>(results).v[e] = kernels::at<static_cast<std::size_t>(Output::value)>(r)), ...);
         }
         (Output::template store<N>(get<O>(a_.out), a_.space, get<O>(out_), at, get<O>(results).v), ...);
@@ -95,14 +88,6 @@ class continue_product<C, J, map_body<kernels::list<Input...>, kernels::list<Ste
             In::template load<N>(get<I>(a_.in), a_.space, get<I>(in_), at, to);
         }
     }
-    template <int S, class Next>
-    __device__ void step(registers& r) const
-    {
-        auto& to = kernels::at<sizeof...(Input) + static_cast<std::size_t>(S)>(r);
-        if constexpr (body::template is_argument<S>) { to = get<S>(a_.constants); }
-        else { to = kernels::evaluate<Next>(r); }
-    }
-
     const arguments& a_;
     members<typename Input::template cursor<0>...> in_;
     members<typename Output::template cursor<0>...> out_;

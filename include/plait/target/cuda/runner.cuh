@@ -3,6 +3,7 @@
 
 #include <plait/fabric/addresses.hpp>
 #include <plait/run/executable.hpp>
+#include <plait/target/cuda/pass_meetings.cuh>
 #include <plait/target/cuda/pipeline.cuh>
 #include <plait/target/cuda/remote_moves.cuh>
 #include <plait/target/cuda/stream.cuh>
@@ -172,38 +173,49 @@ class runner {
                     continue;
                 }
             }
-            const bool both = joins_next(p);
-            const bool touches = touches_peers(pass) || (both && touches_peers(image_.plan.passes[p + 1]));
-            const bool before = pass.barrier_before || depends_in_pipeline(p) || (!met && touches);
-            const std::size_t next = p + (both ? 2 : 1);
-            build_whole(p, both, before, next == n && image_.plan.barrier_after);
+            const joint_launch next = launch_from(p);
+            const auto passes = image_.plan.passes.subspan(p, next.passes);
+            const bool before = pass.barrier_before || depends_in_pipeline(image_.plan.passes, p, next.passes) || (!met && std::ranges::any_of(passes, touches_peers));
+            build_whole(p, next, before, p + next.passes == n && image_.plan.barrier_after);
             met = met || before;
-            p = next;
+            p += next.passes;
         }
+    }
+    /// Passes that are launched together, and how: none where messages may have to come in between.
+    struct joint_launch {
+        pass_function build = nullptr;
+        std::size_t passes = 1;
+    };
+    [[nodiscard]] joint_launch launch_from(std::size_t p) const
+    {
+        const pass_code& c = code_[p];
+        if (joins_next(p)) { return {c.with_next, 2}; }
+        if (!moves_.any() && c.by_rows != nullptr && rows_can_be_held(args_, image_.plan.passes[p])) { return {c.by_rows, static_cast<std::size_t>(c.row_passes)}; }
+        return {c.build, 1};
     }
     pass_build build_of(std::size_t p, launch_list& list)
     {
         const std::string stage = stage_of(p);
         return {args_, image_.plan.passes[p], memory_, list, stage, {}, {}, comm_.meeting_in(stage), multiprocessors_, comm_.ranks_on_a_device(), {}};
     }
-    /// Whether pass p and the next one are one launch: not where messages may have to come in between.
+    /// Whether pass p and the next one are one launch.
     [[nodiscard]] bool joins_next(std::size_t p) const
     {
         return !moves_.any() && code_[p].with_next != nullptr && buffers_allow_joining(args_, image_.plan.passes[p], image_.plan.passes[p + 1]);
     }
-    void build_whole(std::size_t p, bool with_next, bool before, bool after)
+    void build_whole(std::size_t p, const joint_launch& how, bool before, bool after)
     {
-        const pass_view& pass = image_.plan.passes[p];
+        const auto passes = image_.plan.passes.subspan(p, how.passes);
         // What a product could do in its epilogue meets outside: another rank's buffers may allow that, and ranks meet alike.
         const bool may_be_joined = p > 0 && code_[p - 1].with_next != nullptr;
-        const bool inside = image_.groups == 1 && meets_inside(pass) && !may_be_joined;
+        const bool inside = image_.groups == 1 && std::ranges::all_of(passes, meets_inside) && !may_be_joined;
         launch_list list;
         pass_build b = build_of(p, list);
         if (before && inside) { b.before = b.reports; }
         if (after && inside) { b.after = b.reports; }
         if (before && !inside) { add_meeting(p); }
         add_messages(p, false, b);
-        if (args_.is_in(pass.group)) { (with_next ? code_[p].with_next : code_[p].build)(b); }
+        if (args_.is_in(passes[0].group)) { how.build(b); }
         for (auto& l : list) { tape_.push_back({std::move(l), false, static_cast<int>(p), -1}); }
         add_messages(p, true, b);
         if (after && !inside) { add_meeting(p); }
@@ -224,31 +236,6 @@ class runner {
         const meeting m = comm_.meeting_in(stage);
         if (m.signals != nullptr) { tape_.push_back({make_meeting(stage, m), false, -1, -1}); }
     }
-    static bool touches_peers(const pass_view& pass)
-    {
-        const auto reads = [](const pass_operand& o) { return o.slot >= 0 && o.from != source::own; };
-        const auto writes = [](const pass_result& r) { return r.to != destination::own; };
-        return std::ranges::any_of(pass.operands, reads) || std::ranges::any_of(pass.results, writes);
-    }
-    /// Whether a pass is one kernel that can meet: not if something must be cleared between the meeting and it.
-    static bool meets_inside(const pass_view& p)
-    {
-        const bool kernel = p.kind == pass_kind::map || p.kind == pass_kind::all_reduce || p.kind == pass_kind::reduce_axis;
-        return kernel && std::ranges::none_of(p.results, [](const pass_result& r) { return r.to == destination::root; });
-    }
-    /// Inside a pipeline the plan has no barriers: whether this pass reads what ranks wrote in one before.
-    [[nodiscard]] bool depends_in_pipeline(std::size_t p) const
-    {
-        const auto passes = image_.plan.passes;
-        for (std::size_t first = 0; first < p; ++first) {
-            if (static_cast<std::size_t>(passes[first].chunked_until) <= p) { continue; }
-            for (std::size_t j = first; j < p; ++j) {
-                if (plait::detail::depends_on(passes[p], passes[j]) != plait::detail::signal_scope::none) { return true; }
-            }
-        }
-        return false;
-    }
-
     [[nodiscard]] bool has_pipelines() const
     {
         return std::ranges::any_of(image_.plan.passes, [](const pass_view& p) { return p.chunked_until != 0; });

@@ -1,0 +1,125 @@
+// Launches of kernels that take row after row.
+#pragma once
+
+#include <plait/target/cuda/map_launch.cuh>
+#include <plait/target/cuda/row_kernel.cuh>
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace plait::cuda {
+
+/// Whether the rows of a pass are short enough to be held. All ranks decide alike.
+inline bool rows_can_be_held(const arguments& args, const pass_view& pass)
+{
+    const node& n = args.image().node_of(pass.space);
+    const host::space largest = host::space_of(args, n, pass.slice_dim, 0);
+    return row_walk_of(largest.count[n.dims - 1], args.ranks()).threads <= line_threads &&
+           host::elements_in(largest.dims, largest.count) <= std::numeric_limits<std::int32_t>::max();
+}
+
+template <class Body>
+class row_launch;
+/// A kernel of several passes; scalars are read anew for every run.
+template <class Held, class... Stage>
+class row_launch<row_body<Held, Stage...>> : public kernel_launch<typename row_body<Held, Stage...>::arguments> {
+    using body = row_body<Held, Stage...>;
+
+  public:
+    /// Of the passes from the build's on.
+    explicit row_launch(const pass_build& b)
+        : kernel_launch<typename body::arguments>(b.stage, reinterpret_cast<const void*>(&row_kernel<body>)), run_(b.args), passes_(b.passes_from_here().first(sizeof...(Stage)))
+    {
+        this->arguments.before = b.before.as_argument();
+        this->arguments.after = b.after.as_argument();
+        this->threads = line_threads;
+        fill(b, typename body::stages{});
+    }
+    void enqueue(cudaStream_t stream) override
+    {
+        refresh(typename body::stages{});
+        kernel_launch<typename body::arguments>::enqueue(stream);
+    }
+
+  private:
+    template <int... S>
+    void fill(const pass_build& b, std::integer_sequence<int, S...>)
+    {
+        row_walk& rows = this->arguments.rows;
+        rows = row_walk_of(run_.extent_of(b.node_at(passes_[0].space).shape[b.node_at(passes_[0].space).dims - 1]), run_.ranks());
+        int ranks = -1;
+        std::int64_t most = 0;
+        (fill_stage<S, Stage>(b, ranks, most), ...);
+        if constexpr (body::has_peers) { this->arguments.space.peers = ranks_with_code(ranks); }
+        rows.rows = this->arguments.space.count / rows.width;
+        this->blocks = blocks_for(b, (most / rows.width + rows.rows_of_block() - 1) / rows.rows_of_block() * line_threads,
+                                  reinterpret_cast<const void*>(&row_kernel<body>), line_threads);
+    }
+    template <int S, class St>
+    void fill_stage(const pass_build& b, int& ranks, std::int64_t& most)
+    {
+        using parts = body_parts<typename St::body>;
+        auto& channels = get<S>(this->arguments.stages);
+        pass_build of_stage = b.of_pass(passes_[S]);
+        map_layout layout(of_stage, {.has_rows = true, .row_dims = b.node_at(passes_[S].space).dims - 1});
+        parts::fill_channels(channels, layout);
+        if constexpr (St::reduces) {
+            const axis_walk lines = layout.lines();
+            get<S>(this->arguments.results) = {lines.result, lines.divisor};
+        }
+        ranks = parts::common_ranks(channels, ranks);
+        row_walk& rows = this->arguments.rows;
+        if (!layout.space().vectors || !parts::are_aligned(channels, 0)) { rows.fill = row_fill::any; }
+        this->arguments.space = layout.space();
+        most = layout.most_elements();
+    }
+    template <int... S>
+    void refresh(std::integer_sequence<int, S...>)
+    {
+        (body_parts<typename Stage::body>::refresh(get<S>(this->arguments.stages), run_, passes_[S]), ...);
+    }
+
+    const arguments& run_;
+    std::span<const pass_view> passes_;
+};
+
+/// Puts the launch of the passes from the build's on, as many as the body has stages, at the end of the build's list.
+template <class Body>
+void build_rows(Body, pass_build& b)
+{
+    b.list.push_back(std::make_unique<row_launch<Body>>(b));
+}
+
+/// The stage of pass P in the run that begins with pass First, an empty object.
+template <class Lowered, int First, int P, int... I, int... O>
+constexpr auto make_row_stage(std::integer_sequence<int, I...>, std::integer_sequence<int, O...>)
+{
+    constexpr const auto& run = row_run_of<Lowered, First>;
+    constexpr pass_plan p = Lowered::plan.passes[P];
+    constexpr int along = Lowered::graph[p.space].dims - 1;
+    return row_stage<decltype(make_body_of_rows<Lowered, P, along>()),
+                     kernels::list<row_operand<run.from[p.operands.first + I], run.operand[p.operands.first + I]>...>,
+                     kernels::list<row_result<run.result[p.results.first + O], run.stored[p.results.first + O]>...>>{};
+}
+template <class Lowered, int First, int... S, int... L, int... V>
+constexpr auto make_row_body(std::integer_sequence<int, S...>, std::integer_sequence<int, L...>, std::integer_sequence<int, V...>)
+{
+    constexpr const auto& run = row_run_of<Lowered, First>;
+    constexpr const auto& passes = Lowered::plan.passes;
+    using held = held_row<std::integer_sequence<dtype, run.line[L]...>, std::integer_sequence<dtype, run.value[V]...>>;
+    return row_body<held, decltype(make_row_stage<Lowered, First, First + S>(std::make_integer_sequence<int, passes[First + S].operands.count>{},
+                                                                             std::make_integer_sequence<int, passes[First + S].results.count>{}))...>{};
+}
+/// The body of the kernel of the run that begins with pass First, an empty object.
+template <class Lowered, int First>
+constexpr auto make_row_body()
+{
+    constexpr const auto& run = row_run_of<Lowered, First>;
+    return make_row_body<Lowered, First>(std::make_integer_sequence<int, run.count>{}, std::make_integer_sequence<int, run.n_lines>{},
+                                         std::make_integer_sequence<int, run.n_values>{});
+}
+
+}  // namespace plait::cuda
