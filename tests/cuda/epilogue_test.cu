@@ -8,6 +8,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace {
@@ -70,7 +71,10 @@ void check_matrices(const char* name)
     constexpr auto bias = pl::tensor<"bias", T>(pl::replicated, N);
     constexpr auto row = pl::tensor<"row", T>(pl::replicated, M, 1_c);
     constexpr auto residual = pl::tensor<"residual", T>(pl::replicated, M, N);
+    // Dtypes that share the tiles of another one: a few sizes of each kind.
+    const bool shares = std::is_same_v<T, double> || std::is_same_v<T, pl::bf16>;
     for (const auto& [m, k, n] : all_sizes) {
+        if (shares && m > 100) { continue; }
         const sizes z{{"M", m}, {"K", k}, {"N", n}};
         check_both(name, y, c, pl::matmul(a, b), [&](auto x) { return pl::gelu(x + bias); }, z);
         check_both(name, y, c, pl::matmul(a, b), [&](auto x) { return residual + pl::dropout(x * row, p, seed); }, z);
@@ -156,8 +160,8 @@ TEST_CASE("CUDA: slices, and results that go to all ranks from the epilogue")
     constexpr auto w = pl::tensor<"w", pl::f16>(pl::replicated, K, N);
     constexpr auto mine = pl::tensor<"mine", pl::f16>(pl::sliced<0>, M, N);
     constexpr auto all = pl::tensor<"y", pl::f16>(pl::replicated, M, N);
-    for (int ranks = 1; ranks <= 4; ++ranks) {
-        for (const auto& [m, k, n] : {std::array<std::int64_t, 3>{67, 5, 32}, {9, 3, 7}, {2, 1, 1}, {1, 4, 65}}) {
+    for (const int ranks : {1, 2, 4}) {
+        for (const auto& [m, k, n] : {std::array<std::int64_t, 3>{67, 5, 32}, {9, 3, 7}, {1, 4, 65}}) {
             const sizes z{{"M", m}, {"K", k}, {"N", n}};
             const auto inner = pl::dropout(pl::gelu(pl::matmul(x, columns) + bias), p, seed);
             check(erased(pl::program<"one">(pl::update(y, inner)), "columns"),
