@@ -1,6 +1,7 @@
 // A kernel of several passes that takes row after row: a thread holds what it has of a row until the last pass is done with it.
 #pragma once
 
+#include <plait/core/slice.hpp>
 #include <plait/target/cuda/meeting.cuh>
 #include <plait/target/cuda/row_stage.cuh>
 
