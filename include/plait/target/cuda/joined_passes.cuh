@@ -1,6 +1,7 @@
 // Which passes over elements go on with a product in registers, in the product's own kernel.
 #pragma once
 
+#include <plait/plan/arguments.hpp>
 #include <plait/plan/hazards.hpp>
 #include <plait/plan/pipelines.hpp>
 #include <plait/target/cuda/kernel_of.cuh>
