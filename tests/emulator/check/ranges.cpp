@@ -49,9 +49,9 @@ bool check_page(const operation& o, const allocation& a, const shadow_memory::en
         report_range(o, a, {writer, 1, 0}, store, true, nullptr);
         return false;
     }
-    for (const std::uint32_t reader : e.readers) {
-        if (store && !comes_after(o, {reader, 1, 0})) {
-            report_range(o, a, {reader, 1, 0}, store, false, nullptr);
+    for (const shadow_memory::copy_reader& reader : e.readers) {
+        if (store && reader.meets(begin, end) && !comes_after(o, {reader.record, 1, 0})) {
+            report_range(o, a, {reader.record, 1, 0}, store, false, nullptr);
             return false;
         }
     }
@@ -84,8 +84,9 @@ void order_range(operation& o, allocation& a, std::uint64_t offset, std::uint64_
         shadow_memory::entry& e = s.entry_of(page);
         clean = clean && check_page(o, a, e, begin, end, store);
         if (!store) {
-            std::erase_if(e.readers, [&](std::uint32_t r) { return comes_after(o, {r, 1, 0}); });
-            e.readers.push_back(o.record);
+            // Whoever knows this copy knows those before it, but they may have read other parts.
+            std::erase_if(e.readers, [&](const auto& r) { return r.begin >= begin && r.end <= end && comes_after(o, {r.record, 1, 0}); });
+            e.readers.push_back({o.record, begin, end});
             continue;
         }
         const bool all = begin == page && end == std::min(page + shadow_page::bytes, a.size);

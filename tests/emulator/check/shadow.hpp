@@ -60,10 +60,18 @@ class shadow_memory {
     explicit shadow_memory(std::uint64_t size) : pages_((size + shadow_page::bytes - 1) / shadow_page::bytes) {}
     ~shadow_memory();
 
+    /// A copy that has read a part of a page.
+    struct copy_reader {
+        std::uint32_t record = 0;
+        std::uint64_t begin = 0;  ///< in the allocation
+        std::uint64_t end = 0;
+
+        [[nodiscard]] bool meets(std::uint64_t from, std::uint64_t to) const { return begin < to && from < end; }
+    };
     struct entry {
         std::unique_ptr<shadow_page> cells;
-        std::uint32_t writer = 0;            ///< the copy or fill that wrote the page last; 0: none
-        std::vector<std::uint32_t> readers;  ///< copies that have read it since
+        std::uint32_t writer = 0;          ///< the copy or fill that wrote the page last; 0: none
+        std::vector<copy_reader> readers;  ///< copies that have read it since
 
         shadow_page& page()
         {

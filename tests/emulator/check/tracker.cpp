@@ -22,15 +22,16 @@ std::uint32_t read_value(const std::uint8_t* bytes, unsigned n)
     return v;
 }
 
-void check_page(const access& a, const place& p, const shadow_memory::entry& e, bool is_store)
+void check_page(const access& a, const place& p, unsigned bytes, const shadow_memory::entry& e, bool is_store)
 {
     const std::uint32_t writer = e.writer;
     if (writer != 0 && !knows(a, {writer, 1, 0})) {
         report_race(a.c, a.i, a.lane, p, is_store, {writer, 1, 0}, true, nullptr);
     }
     if (!is_store) { return; }
-    for (const std::uint32_t reader : e.readers) {
-        if (!knows(a, {reader, 1, 0})) { report_race(a.c, a.i, a.lane, p, true, {reader, 1, 0}, false, nullptr); }
+    for (const shadow_memory::copy_reader& reader : e.readers) {
+        if (!reader.meets(p.offset, p.offset + bytes) || knows(a, {reader.record, 1, 0})) { continue; }
+        report_race(a.c, a.i, a.lane, p, true, {reader.record, 1, 0}, false, nullptr);
     }
 }
 
@@ -41,7 +42,7 @@ void ordered_load(context& c, const instruction& i, unsigned lane, const place& 
 {
     const access a(c, i, lane);
     shadow_memory::entry& e = shadow_of(c, p).entry_of(p.offset);
-    check_page(a, p, e, false);
+    check_page(a, p, size * elements, e, false);
     // PTX promises it for each element only, but CUB and NCCL rely on a vector being loaded whole.
     std::uint64_t limit = ~0ull;
     for (unsigned k = 0; k < elements; ++k) {
@@ -73,7 +74,7 @@ void ordered_store(context& c, const instruction& i, unsigned lane, const place&
 {
     const access a(c, i, lane);
     shadow_memory::entry& e = shadow_of(c, p).entry_of(p.offset);
-    check_page(a, p, e, true);
+    check_page(a, p, size * elements, e, true);
     const message m = message_of(a);
     const std::uint64_t sequence = next_store_sequence++;
     for (unsigned k = 0; k < elements; ++k) {
@@ -93,7 +94,7 @@ void before_atomic(context& c, const instruction& i, unsigned lane, const place&
 {
     const access a(c, i, lane);
     shadow_memory::entry& e = shadow_of(c, p).entry_of(p.offset);
-    check_page(a, p, e, true);
+    check_page(a, p, size, e, true);
     for_cells(e.page(), p.offset, p.bytes, size, [&](cell& at, std::uint8_t*, unsigned) {
         check_store(a, p, at, true);
         check_readers(a, p, at);

@@ -170,7 +170,20 @@ void test_streams()
         copy<<<1, 32, 0, one>>>(b, a);
         cudaDeviceSynchronize();
     }
+    // What a copy reads of memory is not what a kernel stores beside it.
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+        emulator_set_seed(seed);
+        cudaMemcpyAsync(host, a.data() + 32, 128, cudaMemcpyDeviceToHost, two);
+        cudaMemcpyAsync(host, b.data() + 32, 128, cudaMemcpyDeviceToHost, two);
+        copy<<<1, 32, 0, one>>>(a, b);
+        cudaDeviceSynchronize();
+    }
     CHECK(emulator_report_count() == 0);
+    expect(cudaSuccess, "race", "cudaMemcpyAsync", [&] {
+        cudaMemcpyAsync(host, a.data() + 31, 128, cudaMemcpyDeviceToHost, two);
+        cudaMemcpyAsync(host, b.data() + 31, 128, cudaMemcpyDeviceToHost, two);
+        copy<<<1, 32, 0, one>>>(a, b);
+    });
     cudaFreeHost(host);
     cudaStreamDestroy(one);
     cudaStreamDestroy(two);
