@@ -84,6 +84,7 @@ class nccl_communicator {
                 return;
             }
             barrier("the end of the communicator");
+            if (is_apart()) { barrier("the end of the communicator"); }  // who was late at a meeting hears here who has given it up
             scratch_.deallocate(table_, 0);
             scratch_.collect();
             windows_.remove_all();

@@ -78,7 +78,7 @@ class nccl_boards final : public nccl_carrier {
     [[nodiscard]] std::string overdue(std::chrono::nanoseconds /*limit*/) override { return {}; }
 
     void abandon() noexcept override { kernels_.abandon(); }
-    void tell(std::string_view why) override
+    void tell(std::string_view why, std::chrono::nanoseconds /*limit*/) override
     {
         char* const text = text_.here<char>();
         text[why.copy(text, board_layout::text_words * word - 1)] = '\0';

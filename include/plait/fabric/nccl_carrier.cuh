@@ -45,8 +45,8 @@ class nccl_carrier {
 
     /// Ends what this rank's stream waits for.
     virtual void abandon() noexcept = 0;
-    /// Tells the others why this rank has failed, without waiting for them.
-    virtual void tell(std::string_view why) = 0;
+    /// Tells the others why this rank has failed, without waiting for them; its end may, for no longer than `limit`.
+    virtual void tell(std::string_view why, std::chrono::nanoseconds limit) = 0;
     /// What NCCL says of communicators that are not the user's.
     [[nodiscard]] virtual ncclResult_t state() = 0;
 

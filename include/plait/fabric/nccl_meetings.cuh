@@ -113,7 +113,7 @@ class nccl_meetings {
             failure_ = carrier_.heard();
             if (failed()) { return; }
             failure_ = joined({"rank ", rank_, " failed: ", what});
-            carrier_.tell(what);
+            carrier_.tell(what, deadline);
         } catch (...) {  // the device is lost: the others learn of it at their deadlines
             if (failure_.empty()) { failure_ = "a device is lost"; }
         }

@@ -36,7 +36,6 @@ class nccl_rounds final : public nccl_carrier {
         : messages_(messages),
           kernels_(kernels),
           ranks_(ranks),
-          deadline_(deadline),
           sent_(new_memory(slot_bytes)),
           received_(new_memory(static_cast<std::size_t>(ranks) * slot_bytes)),
           shown_(slot_bytes),
@@ -49,7 +48,7 @@ class nccl_rounds final : public nccl_carrier {
     ~nccl_rounds() override
     {
         try {
-            if (has_failed_) { static_cast<void>(polled(waits_, deadline_, [&] { return has_ended(); }, [] {})); }
+            if (has_failed_) { static_cast<void>(polled(waits_, linger_, [&] { return has_ended(); }, [] {})); }
         } catch (...) {  // the device is lost
         }
         if (has_failed_ || !heard_.empty()) { split_.abort(); }
@@ -103,8 +102,9 @@ class nccl_rounds final : public nccl_carrier {
         messages_.abort();
         kernels_.abandon();
     }
-    void tell(std::string_view why) override
+    void tell(std::string_view why, std::chrono::nanoseconds limit) override
     {
+        linger_ = limit;
         has_failed_ = true;
         std::byte text[record_bytes]{};
         const std::size_t length = std::min(why.size(), record_bytes - 1);
@@ -193,7 +193,6 @@ class nccl_rounds final : public nccl_carrier {
     nccl_messages& messages_;
     cuda::kernel_meetings& kernels_;
     int ranks_;
-    std::chrono::nanoseconds deadline_;
     side_stream main_;
     device_memory sent_;
     device_memory received_;
@@ -206,6 +205,7 @@ class nccl_rounds final : public nccl_carrier {
     purpose came_with_ = purpose::meeting;
     bool is_begun_ = false;
     bool has_failed_ = false;
+    std::chrono::nanoseconds linger_{};  // to be heard
     std::chrono::steady_clock::time_point listened_{};
     patience waits_;
 };
