@@ -170,18 +170,22 @@ class pipeline_builder {
         }
         finish(beside);
     }
-    /// The same of ranks that exchange messages: all do, those of other groups as well. Everything goes on the second stream.
+    /// The same of ranks that exchange messages: all do, those of other groups as well. They go on the second stream; products,
+    /// which need none, on the main one.
     void build_apart(std::size_t p, int k, const make_build& make)
     {
+        const bool beside = is_beside(passes_[p]);
         launch_list list;
         pass_build b = make(p, list);
         launch_list before;
         launch_list after;
         messages_(p, k, false, b, before);
         messages_(p, k, true, b, after);
+        follow(beside);
         for (auto& l : before) { tape_.push_back({std::move(l), true, static_cast<int>(p), k, true}); }
-        if (args_.is_in(passes_[p].group)) { run_chunk(p, false, k, true, b); }
+        if (args_.is_in(passes_[p].group)) { run_chunk(p, false, k, beside, b); }
         for (auto& l : after) { tape_.push_back({std::move(l), true, static_cast<int>(p), k, true}); }
+        finish(beside);
     }
     void run_chunk(std::size_t p, bool with_next, int k, bool beside, pass_build& b)
     {
