@@ -1,4 +1,4 @@
-// Odd programs: values that cross, copies, constants, many dimensions, collectives in chains, many operations.
+// Odd programs: values that cross, copies, constants, many dimensions, collectives in chains.
 #include "run/check.hpp"
 
 #include <plait/lang/program.hpp>
@@ -194,27 +194,6 @@ TEST_CASE("several programs on one communicator, one after the other, built and 
         }
         CHECK(value[1999] == doctest::Approx(3.0F));  // the fixed point of (v + 3) / 2
     });
-}
-
-template <int I, int Last, class E>
-constexpr auto long_chain(E e)
-{
-    if constexpr (I == Last) {
-        return e;
-    } else {
-        return long_chain<I + 1, Last>(pl::max(e * 0.5_c + x, y));
-    }
-}
-
-TEST_CASE("three hundred operations in one kernel")
-{
-    constexpr auto sum = pl::label<"sum">(pl::all_reduce(pl::sum, g));
-    constexpr auto prog = pl::program<"long">(pl::update(z, long_chain<0, 100>(sum)));
-    constexpr auto scheduled = prog | pl::split<"sum"> | pl::reorder<"sum"> | pl::fuse;
-    const harness::program p = harness::erased(scheduled, "long chain");
-    for (int ranks : {1, 3}) {
-        for (std::int64_t n : {1, 2049}) { harness::check(p, ranks, harness::random_inputs(p, ranks, {{"N", n}}), 100); }
-    }
 }
 
 TEST_CASE("a rank's own tensor keeps what all ranks have, and is combined again")
