@@ -1,14 +1,11 @@
 // Ranks of NCCL that cannot load from each other: how they meet on the host, and what they are told when one of them has a wrong
 // argument, fails, or does not come.
-#include "cuda/nccl_errors.cuh"
-#include "cuda/nccl_ranks.cuh"
-#include "cuda/values.cuh"
+#include "cuda/nccl_cases.cuh"
 
 #include <plait/run/explain.hpp>
 
 #include <doctest/doctest.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <string>
@@ -23,49 +20,27 @@ using namespace std::chrono_literals;
 using cuda_test::get;
 using cuda_test::set;
 using cuda_test::thrown_by;
-using nccl_test::done_count;
+using nccl_test::domains_of;
+using nccl_test::fused;
 using nccl_test::has;
-using nccl_test::thrown_on;
+using nccl_test::x;
+using nccl_test::y;
 
 static_assert(pl::stream_messenger<pl::nccl_communicator, cudaStream_t>);
 
-constexpr auto N = pl::dim<"N">;
-constexpr auto x = pl::tensor<"x", float>(pl::local, N);
-constexpr auto y = pl::tensor<"y", float>(pl::replicated, N);
-constexpr auto sum = pl::label<"sum">(pl::all_reduce(pl::sum, x));
-constexpr auto accumulate = pl::program<"accumulate">(pl::update(y, y + sum));
-constexpr auto fused = accumulate | pl::split<"sum"> | pl::reorder<"sum"> | pl::fuse;
-
-/// Every rank is in a domain of its own while it lives.
-struct apart {
-    apart() { ::setenv("EMULATOR_NCCL_LSA_SIZE", "1", 1); }
-    ~apart() { ::unsetenv("EMULATOR_NCCL_LSA_SIZE"); }
-};
-
 TEST_CASE("NCCL, apart: records of any size, to and from all ranks, and again")
 {
-    const apart domains;
+    const domains_of one("1");
     nccl_test::run(3, [](pl::nccl_communicator& comm, ncclComm_t) {
         CHECK(comm.shares(comm.rank()));
         CHECK(!comm.shares((comm.rank() + 1) % 3));
-        for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{4080}, std::size_t{4081}, std::size_t{20000}}) {
-            std::vector<unsigned char> mine(bytes);
-            for (std::size_t i = 0; i < bytes; ++i) { mine[i] = static_cast<unsigned char>(i * 7 + static_cast<std::size_t>(comm.rank())); }
-            const auto all = comm.exchange(mine.data(), bytes, "bytes");
-            comm.barrier("between");
-            REQUIRE(all.size() == 3);
-            for (std::size_t r = 0; r < 3; ++r) {
-                std::size_t wrong = 0;
-                for (std::size_t i = 0; i < bytes; ++i) { wrong += static_cast<const unsigned char*>(all[r])[i] != static_cast<unsigned char>(i * 7 + r); }
-                CHECK(wrong == 0);
-            }
-        }
     });
+    nccl_test::check_records();
 }
 
 TEST_CASE("NCCL, apart: nothing is staged but what is scattered, and memory is given back")
 {
-    const apart domains;
+    const domains_of one("1");
     nccl_test::run(2, [](pl::nccl_communicator& comm, ncclComm_t) {
         float* plain = nullptr;
         pl::cuda::check(cudaMalloc(&plain, 1500 * sizeof(float)), "plain");
@@ -90,7 +65,7 @@ TEST_CASE("NCCL, apart: nothing is staged but what is scattered, and memory is g
 
 TEST_CASE("NCCL, apart: runs that a graph replays")
 {
-    const apart domains;
+    const domains_of one("1");
     nccl_test::run(3, [](pl::nccl_communicator& comm, ncclComm_t) {
         const auto mine = comm.symmetric<float>(1001);
         const auto total = comm.symmetric<float>(1001);
@@ -114,35 +89,14 @@ TEST_CASE("NCCL, apart: runs that a graph replays")
 
 TEST_CASE("NCCL, apart: a wrong argument of one rank is an error on all, and the next run is fine")
 {
-    const apart domains;
-    nccl_test::run(3, [](pl::nccl_communicator& comm, ncclComm_t) {
-        const auto mine = comm.symmetric<float>(9);
-        const auto total = comm.symmetric<float>(9);
-        set(comm, mine, 1);
-        set(comm, total, 0);
-        pl::executable run{fused, comm};
-        const std::string what = thrown_by([&] {
-            const std::size_t n = comm.rank() == 1 ? 8 : 9;
-            run(x = std::span(mine.data(), n), y = total, N = 9);
-        });
-        CHECK(has(what, "tensor \"x\" needs 9 elements, its buffer has 8"));
-        CHECK(has(what, "rank 1: ") == (comm.rank() != 1));
-        run(x = mine, y = total);
-        CHECK(get(comm, total) == std::vector<float>(9, 3));
-    });
+    const domains_of one("1");
+    nccl_test::check_wrong_argument();
 }
 
 TEST_CASE("NCCL, apart: a rank that does not come to a meeting")
 {
-    const apart domains;
-    done_count done;
-    const auto what = thrown_on(3, [&](pl::nccl_communicator& comm, ncclComm_t) {
-        if (comm.rank() == 1) { return done.wait_for(2); }
-        comm.set_deadline(300ms);
-        const std::string thrown = thrown_by([&] { comm.barrier("half-time"); });
-        done.add();
-        throw pl::error(thrown.substr(7));
-    });
+    const domains_of one("1");
+    const auto what = nccl_test::missing_at_meeting();
     CAPTURE(what[0]);
     CHECK(has(what[0], " failed: waited 300 ms at 'half-time'; not arrived: some rank"));
     CHECK(has(what[2], " failed: waited 300 ms at 'half-time'; not arrived: some rank"));
@@ -150,56 +104,20 @@ TEST_CASE("NCCL, apart: a rank that does not come to a meeting")
 
 TEST_CASE("NCCL, apart: a rank that does not come to a run")
 {
-    const apart domains;
-    done_count done;
-    const auto what = thrown_on(2, [&](pl::nccl_communicator& comm, ncclComm_t) {
-        comm.set_deadline(700ms);
-        const auto mine = comm.symmetric<float>(8);
-        const auto total = comm.symmetric<float>(8);
-        set(comm, mine, 1);
-        set(comm, total, 0);
-        pl::executable run{fused, comm};
-        run(x = mine, y = total);
-        comm.synchronize();
-        if (comm.rank() == 1) { return done.wait_for(1); }
-        const std::string thrown = thrown_by([&] {
-            run(x = mine, y = total);
-            comm.synchronize();
-        });
-        done.add();
-        throw pl::error(thrown.substr(7));
-    });
+    const domains_of one("1");
+    const auto what = nccl_test::missing_in_run(700ms);
     CHECK(has(what[0], "rank 0 failed: waited 700 ms in 'program \"accumulate\", pass 0 (map)' for what other ranks send or receive"));
 }
 
 TEST_CASE("NCCL, apart: a rank that fails is heard by those who wait for it, on the host and on streams")
 {
-    const apart domains;
-    std::atomic<int> waiting = 0;
-    const auto what = thrown_on(3, [&](pl::nccl_communicator& comm, ncclComm_t) {
-        const auto mine = comm.symmetric<float>(8);
-        const auto total = comm.symmetric<float>(8);
-        set(comm, mine, 1);
-        set(comm, total, 0);
-        pl::executable run{fused, comm};
-        run(x = mine, y = total);
-        comm.synchronize();
-        if (comm.rank() == 1) {
-            while (waiting != 2) { std::this_thread::yield(); }
-            std::this_thread::sleep_for(50ms);
-            throw pl::error("no more");
-        }
-        if (comm.rank() == 0) { run(x = mine, y = total); }  // its stream waits for what others send
-        ++waiting;
-        comm.rank() == 0 ? comm.synchronize() : comm.barrier("the end of the day");
-    });
-    CHECK(has(what[0], "rank 1 failed: "));
-    CHECK(has(what[2], "rank 1 failed: "));
+    const domains_of one("1");
+    nccl_test::check_failing_rank();
 }
 
 TEST_CASE("NCCL, apart: a rank that is late is waited for, by those who listen as well")
 {
-    const apart domains;
+    const domains_of one("1");
     nccl_test::run(3, [](pl::nccl_communicator& comm, ncclComm_t) {
         const auto mine = comm.symmetric<float>(8);
         const auto total = comm.symmetric<float>(8);
@@ -220,20 +138,13 @@ TEST_CASE("NCCL, apart: a rank that is late is waited for, by those who listen a
 
 TEST_CASE("NCCL, apart: ranks that make different meetings, or records of different sizes")
 {
-    const apart domains;
-    const auto sizes = thrown_on(2, [](pl::nccl_communicator& comm, ncclComm_t) {
-        comm.exchange("12345678", static_cast<std::size_t>(4 + comm.rank()), "sizes");
-    });
-    for (const std::string& w : sizes) { CHECK(has(w, "'sizes': rank 1 shows 5 bytes, rank 0 4; records must have one size")); }
-    const auto kinds = thrown_on(2, [](pl::nccl_communicator& comm, ncclComm_t) {
-        comm.rank() == 0 ? comm.barrier("kinds") : static_cast<void>(comm.exchange("1", 1, "kinds"));
-    });
-    for (const std::string& w : kinds) { CHECK(has(w, "'kinds': rank 1 came to another meeting; all ranks must make the same calls in the same order")); }
+    const domains_of one("1");
+    nccl_test::check_different_meetings();
 }
 
 TEST_CASE("NCCL, apart: ranks that share a device are refused")
 {
-    const apart domains;
+    const domains_of one("1");
     const char* const devices = std::getenv("PLAIT_TEST_DEVICES");
     const std::string before = devices == nullptr ? "1" : devices;
     ::setenv("PLAIT_TEST_DEVICES", "1", 1);

@@ -3,6 +3,7 @@
 #define PLAIT_TEST_NCCL
 #endif
 #include "blocks/block.hpp"
+#include "cuda/nccl_cases.cuh"
 #include "optim/workload.hpp"
 
 #include <plait/blocks/pipeline.hpp>
@@ -10,23 +11,16 @@
 #include <plait/optim/adam.hpp>
 #include <plait/optim/lamb.hpp>
 
-#include <cstdlib>
-
 namespace {
 
 namespace pl = plait;
 using namespace pl::literals;
 using harness::erased;
+using nccl_test::domains_of;
 
 constexpr auto N = pl::dim<"N">;
 constexpr auto A = pl::dim<"A">;
 constexpr auto B = pl::dim<"B">;
-
-/// Domains have so many ranks while it lives; a group of as many is in one.
-struct domains_of {
-    explicit domains_of(const char* ranks) { ::setenv("EMULATOR_NCCL_LSA_SIZE", ranks, 1); }
-    ~domains_of() { ::unsetenv("EMULATOR_NCCL_LSA_SIZE"); }
-};
 
 TEST_CASE("NCCL, apart: Adam in all schedules")
 {
@@ -112,13 +106,7 @@ TEST_CASE("NCCL, apart: products overlapped with collectives, in any number of c
         const reference::inputs given = block::inputs(all[0], ranks, {1, 17, 6, 9});
         const harness::outcome first = harness::run(all[0], ranks, given);
         for (const int chunks : {1, 2, 5}) {
-            harness::program p = all[1];
-            p.make = [make = p.make, chunks](harness::communicator& comm) {
-                auto made = make(comm);
-                made->set_chunks(chunks);
-                return made;
-            };
-            CHECK(harness::run(p, ranks, given, 2) == first);
+            CHECK(harness::run(harness::in_chunks(all[1], chunks), ranks, given, 2) == first);
         }
     }
 }

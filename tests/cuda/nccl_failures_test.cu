@@ -1,14 +1,10 @@
 // What ranks of NCCL are told when one of them has a wrong argument, fails, or does not come; and what users do beside running.
-#include "cuda/nccl_errors.cuh"
-#include "cuda/nccl_ranks.cuh"
-#include "cuda/values.cuh"
+#include "cuda/nccl_cases.cuh"
 
 #include <doctest/doctest.h>
 
-#include <atomic>
 #include <chrono>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace {
@@ -19,36 +15,16 @@ using namespace std::chrono_literals;
 using cuda_test::get;
 using cuda_test::set;
 using cuda_test::thrown_by;
-using nccl_test::done_count;
+using nccl_test::fused;
 using nccl_test::has;
-using nccl_test::thrown_on;
-
-constexpr auto N = pl::dim<"N">;
-constexpr auto x = pl::tensor<"x", float>(pl::local, N);
-constexpr auto y = pl::tensor<"y", float>(pl::replicated, N);
-constexpr auto sum = pl::label<"sum">(pl::all_reduce(pl::sum, x));
-constexpr auto accumulate = pl::program<"accumulate">(pl::update(y, y + sum));
-constexpr auto fused = accumulate | pl::split<"sum"> | pl::reorder<"sum"> | pl::fuse;
-
+using nccl_test::x;
+using nccl_test::y;
 
 using buffer = decltype(std::declval<pl::nccl_communicator&>().symmetric<float>(1));
 
 TEST_CASE("NCCL: records of any size, to and from all ranks, and again")
 {
-    nccl_test::run(3, [](pl::nccl_communicator& comm, ncclComm_t) {
-        for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{4080}, std::size_t{4081}, std::size_t{20000}}) {
-            std::vector<unsigned char> mine(bytes);
-            for (std::size_t i = 0; i < bytes; ++i) { mine[i] = static_cast<unsigned char>(i * 7 + static_cast<std::size_t>(comm.rank())); }
-            const auto all = comm.exchange(mine.data(), bytes, "bytes");
-            comm.barrier("between");
-            REQUIRE(all.size() == 3);
-            for (std::size_t r = 0; r < 3; ++r) {
-                std::size_t wrong = 0;
-                for (std::size_t i = 0; i < bytes; ++i) { wrong += static_cast<const unsigned char*>(all[r])[i] != static_cast<unsigned char>(i * 7 + r); }
-                CHECK(wrong == 0);
-            }
-        }
-    });
+    nccl_test::check_records();
 }
 
 TEST_CASE("NCCL: memory that all ranks have given back is freed, and windows keep their numbers")
@@ -96,33 +72,12 @@ TEST_CASE("NCCL: a tensor that is plain memory on one rank is staged on all")
 
 TEST_CASE("NCCL: a wrong argument of one rank is an error on all, and the next run is fine")
 {
-    nccl_test::run(3, [](pl::nccl_communicator& comm, ncclComm_t) {
-        const auto mine = comm.symmetric<float>(9);
-        const auto total = comm.symmetric<float>(9);
-        set(comm, mine, 1);
-        set(comm, total, 0);
-        pl::executable run{fused, comm};
-        const std::string what = thrown_by([&] {
-            const std::size_t n = comm.rank() == 1 ? 8 : 9;
-            run(x = std::span(mine.data(), n), y = total, N = 9);
-        });
-        CHECK(has(what, "tensor \"x\" needs 9 elements, its buffer has 8"));
-        CHECK(has(what, "rank 1: ") == (comm.rank() != 1));
-        run(x = mine, y = total);
-        CHECK(get(comm, total) == std::vector<float>(9, 3));
-    });
+    nccl_test::check_wrong_argument();
 }
 
 TEST_CASE("NCCL: a rank that does not come to a meeting is named with the stage")
 {
-    done_count done;
-    const auto what = thrown_on(3, [&](pl::nccl_communicator& comm, ncclComm_t) {
-        if (comm.rank() == 1) { return done.wait_for(2); }
-        comm.set_deadline(300ms);
-        const std::string thrown = thrown_by([&] { comm.barrier("half-time"); });
-        done.add();
-        throw pl::error(thrown.substr(7));
-    });
+    const auto what = nccl_test::missing_at_meeting();
     CAPTURE(what[0]);
     CHECK(has(what[0], " failed: waited 300 ms at 'half-time'; not arrived: rank 1"));
     CHECK(has(what[2], " failed: waited 300 ms at 'half-time'; not arrived: rank 1"));  // both may run out of time at once
@@ -130,61 +85,18 @@ TEST_CASE("NCCL: a rank that does not come to a meeting is named with the stage"
 
 TEST_CASE("NCCL: a rank that does not come to a run is named by the kernel that waits")
 {
-    done_count done;
-    const auto what = thrown_on(2, [&](pl::nccl_communicator& comm, ncclComm_t) {
-        comm.set_deadline(3s);
-        const auto mine = comm.symmetric<float>(8);
-        const auto total = comm.symmetric<float>(8);
-        set(comm, mine, 1);
-        set(comm, total, 0);
-        pl::executable run{fused, comm};
-        run(x = mine, y = total);
-        comm.synchronize();
-        if (comm.rank() == 1) { return done.wait_for(1); }
-        const std::string thrown = thrown_by([&] {
-            run(x = mine, y = total);
-            comm.synchronize();
-        });
-        done.add();
-        throw pl::error(thrown.substr(7));
-    });
+    const auto what = nccl_test::missing_in_run(3s);
     CHECK(has(what[0], "rank 0 failed: waited too long in 'program \"accumulate\", pass 0 (map)' for rank 1"));
 }
 
 TEST_CASE("NCCL: a rank that fails ends the waits of all, on the host and on devices")
 {
-    std::atomic<int> waiting = 0;
-    const auto what = thrown_on(3, [&](pl::nccl_communicator& comm, ncclComm_t) {
-        const auto mine = comm.symmetric<float>(8);
-        const auto total = comm.symmetric<float>(8);
-        set(comm, mine, 1);
-        set(comm, total, 0);
-        pl::executable run{fused, comm};
-        run(x = mine, y = total);
-        comm.synchronize();
-        if (comm.rank() == 1) {
-            while (waiting != 2) { std::this_thread::yield(); }
-            std::this_thread::sleep_for(50ms);
-            throw pl::error("no more");
-        }
-        if (comm.rank() == 0) { run(x = mine, y = total); }  // its kernel waits for the others
-        ++waiting;
-        comm.rank() == 0 ? comm.synchronize() : comm.barrier("the end of the day");
-    });
-    CHECK(has(what[0], "rank 1 failed: "));
-    CHECK(has(what[2], "rank 1 failed: "));
+    nccl_test::check_failing_rank();
 }
 
 TEST_CASE("NCCL: ranks that make different meetings, or records of different sizes")
 {
-    const auto sizes = thrown_on(2, [](pl::nccl_communicator& comm, ncclComm_t) {
-        comm.exchange("12345678", static_cast<std::size_t>(4 + comm.rank()), "sizes");
-    });
-    for (const std::string& w : sizes) { CHECK(has(w, "'sizes': rank 1 shows 5 bytes, rank 0 4; records must have one size")); }
-    const auto kinds = thrown_on(2, [](pl::nccl_communicator& comm, ncclComm_t) {
-        comm.rank() == 0 ? comm.barrier("kinds") : static_cast<void>(comm.exchange("1", 1, "kinds"));
-    });
-    for (const std::string& w : kinds) { CHECK(has(w, "'kinds': rank 1 came to another meeting; all ranks must make the same calls in the same order")); }
+    nccl_test::check_different_meetings();
 }
 
 TEST_CASE("NCCL: new buffers while the stream is captured are refused")

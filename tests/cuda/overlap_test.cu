@@ -22,13 +22,7 @@ void check_chunks(const std::vector<harness::program>& schedules, int ranks, con
             CAPTURE(schedules[i].name);
             CAPTURE(ranks);
             CAPTURE(chunks);
-            harness::program p = schedules[i];
-            p.make = [make = p.make, chunks](harness::communicator& comm) {
-                auto made = make(comm);
-                made->set_chunks(chunks);
-                return made;
-            };
-            CHECK(harness::run(p, ranks, given, 2) == first);
+            CHECK(harness::run(harness::in_chunks(schedules[i], chunks), ranks, given, 2) == first);
         }
     }
 }
@@ -92,13 +86,7 @@ void check_parts(std::initializer_list<int> all_ranks, std::initializer_list<int
                 for (const harness::program& one : {all[1], stored}) {
                     CAPTURE(one.name);
                     CAPTURE(chunks);
-                    harness::program q = one;
-                    q.make = [make = q.make, chunks](harness::communicator& comm) {
-                        auto made = make(comm);
-                        made->set_chunks(chunks);
-                        return made;
-                    };
-                    CHECK(harness::run(q, ranks, given, 2).written.at("y") == first.written.at("y"));
+                    CHECK(harness::run(harness::in_chunks(one, chunks), ranks, given, 2).written.at("y") == first.written.at("y"));
                 }
             }
         }

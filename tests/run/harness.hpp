@@ -40,6 +40,17 @@ struct program {
     std::function<std::map<std::string, std::vector<reference::numbers>>(int ranks, const reference::inputs&)> evaluate;
 };
 
+/// The same program whose pipelines are cut into so many chunks.
+inline program in_chunks(program p, int chunks)
+{
+    p.make = [make = std::move(p.make), chunks](communicator& comm) {
+        auto made = make(comm);
+        made->set_chunks(chunks);
+        return made;
+    };
+    return p;
+}
+
 /// A program without what it means.
 template <class Program>
 program described(Program p, std::string name)
