@@ -5,9 +5,10 @@
 
 #if defined(PLAIT_HAS_NCCL)
 #include <plait/core/error.hpp>
+#include <plait/fabric/idle_stream.cuh>
 #include <plait/fabric/nccl_board.cuh>
-#include <plait/fabric/side_stream.cuh>
 #include <plait/target/cuda/mapped_memory.cuh>
+#include <plait/target/cuda/stream.cuh>
 
 #include <chrono>
 #include <cstddef>
@@ -109,8 +110,8 @@ class nccl_boards final : public nccl_carrier {
     std::uint32_t meeting_ = 0;
     std::size_t words_ = 0;  // of this meeting's records
     board board_;
-    side_stream main_;
-    side_stream aside_;  // for what must run while something waits on the first
+    cuda::owned_stream main_;
+    cuda::owned_stream aside_;  // for what must run while something waits on the first
     cuda::mapped_memory shown_;
     cuda::mapped_memory seen_;
     cuda::mapped_memory heard_at_;

@@ -6,8 +6,8 @@
 #if defined(PLAIT_HAS_NCCL)
 #include <plait/core/error.hpp>
 #include <plait/fabric/communicator.hpp>
+#include <plait/fabric/idle_stream.cuh>
 #include <plait/fabric/kernel_meetings.cuh>
-#include <plait/fabric/side_stream.cuh>
 
 #include <algorithm>
 #include <chrono>

@@ -5,12 +5,13 @@
 
 #if defined(PLAIT_HAS_NCCL)
 #include <plait/core/error.hpp>
+#include <plait/fabric/idle_stream.cuh>
 #include <plait/fabric/kernel_meetings.cuh>
 #include <plait/fabric/nccl_messages.cuh>
 #include <plait/fabric/nccl_split.cuh>
 #include <plait/fabric/poll.hpp>
-#include <plait/fabric/side_stream.cuh>
 #include <plait/target/cuda/mapped_memory.cuh>
+#include <plait/target/cuda/stream.cuh>
 
 #include <algorithm>
 #include <chrono>
@@ -193,7 +194,7 @@ class nccl_rounds final : public nccl_carrier {
     nccl_messages& messages_;
     cuda::kernel_meetings& kernels_;
     int ranks_;
-    side_stream main_;
+    cuda::owned_stream main_;
     device_memory sent_;
     device_memory received_;
     cuda::mapped_memory shown_;

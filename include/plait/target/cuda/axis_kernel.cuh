@@ -103,11 +103,11 @@ struct axis_kernel_body {
     template <class Cursors>
     __device__ static total sum_of_lanes(const arguments& a, const Cursors& cursors, std::int64_t k, std::int64_t end)
     {
-        if (a.lines.in_few_turns) { return static_cast<total>(sum::of_lanes(few_turns(a, cursors, k, end), a.lines.threads)); }
+        if (a.lines.in_few_turns) { return static_cast<total>(combined_lanes<Out::over>(few_turns(a, cursors, k, end), a.lines.threads)); }
         total x = Out::identity;
 #pragma unroll 1
         while (k < end) { x = kernels::combine<Out::over, total>(x, static_cast<total>(few_turns(a, cursors, k, end))); }
-        return sum::of_lanes(x, a.lines.threads);
+        return combined_lanes<Out::over>(x, a.lines.threads);
     }
     template <class Cursors>
     __device__ static typename sum::few few_turns(const arguments& a, const Cursors& cursors, std::int64_t& k, std::int64_t end)
@@ -141,10 +141,7 @@ struct axis_kernel_body {
         const int warp = static_cast<int>(threadIdx.x) / warp_size;
         if (threadIdx.x % warp_size == 0) { by_warp[warp] = x; }
         __syncthreads();
-        const int first = warp / warps * warps;
-        x = by_warp[first];
-#pragma unroll 1
-        for (int i = 1; i < warps; ++i) { x = kernels::combine<Out::over, total>(x, by_warp[first + i]); }
+        x = combined_in_order<Out::over>(by_warp + warp / warps * warps, warps);
         __syncthreads();
         return x;
     }

@@ -55,7 +55,7 @@ void build_joined(pass_build& b)
 {
     constexpr int operand = joined_operand(Lowered::graph, Lowered::plan, P);
     build_product_with_next<decltype(product_of<Lowered, P>()), Tiles>(make_body<Lowered, P + 1>(), std::integral_constant<int, operand>{}, b,
-                                                                      P + 1, row_dims(Lowered::graph, Lowered::plan, P + 1));
+                                                                      row_dims(Lowered::graph, Lowered::plan, P + 1));
 }
 
 /// The most bytes that the arguments of a kernel have.
@@ -71,20 +71,19 @@ constexpr bool can_join()
         return !decltype(product_of<Lowered, P>())::is_blas && bytes <= most_kernel_arguments;
     }
 }
-/// Whether pass P begins a run of rows: none that begins before it has it, nor may it be done in the epilogue of a product.
-template <class Lowered, int P>
-constexpr bool begins_rows()
-{
-    const auto& g = Lowered::graph;
-    const auto& plan = Lowered::plan;
-    for (int first = 0; first <= P;) {
-        const bool joined = first > 0 && joined_operand(g, plan, first - 1) >= 0;
-        const int count = joined ? 0 : row_planner(g, plan, first).find().count;
-        if (first == P) { return count > 0; }
+/// By pass of a lowered program, whether it begins a run of rows: none that begins before it has it, nor may it be done in the
+/// epilogue of a product.
+template <class Lowered>
+inline constexpr auto begins_rows = [] {
+    std::array<bool, static_cast<std::size_t>(Lowered::plan.n_passes)> all{};
+    for (int first = 0; first < Lowered::plan.n_passes;) {
+        const bool joined = first > 0 && joined_operand(Lowered::graph, Lowered::plan, first - 1) >= 0;
+        const int count = joined ? 0 : row_planner(Lowered::graph, Lowered::plan, first).find().count;
+        all[static_cast<std::size_t>(first)] = count > 0;
         first += count > 0 ? count : 1;
     }
-    return false;
-}
+    return all;
+}();
 template <class Lowered, int P>
 void build_by_rows(pass_build& b)
 {
@@ -101,7 +100,7 @@ constexpr pass_code code_of_pass()
         if constexpr (can_join<Lowered, P>()) { c.with_next = &build_joined<Lowered, P, whole_product>; }
         if constexpr (in_chunks && can_join<Lowered, P>()) { c.in_chunks_with_next = &build_joined<Lowered, P, product_in_chunks>; }
     }
-    if constexpr (begins_rows<Lowered, P>()) {
+    if constexpr (begins_rows<Lowered>[P]) {
         if constexpr (sizeof(typename decltype(make_row_body<Lowered, P>())::arguments) <= most_kernel_arguments) {
             c.by_rows = &build_by_rows<Lowered, P>;
             c.row_passes = row_run_of<Lowered, P>.count;

@@ -15,10 +15,12 @@ inline constexpr int line_threads = 512;
 inline constexpr int line_group = 4;
 inline constexpr int line_turns = 4;
 
-/// How many threads add up a part of a line: the fewest that need not come back, a power of two, whose groups fill cache lines.
+/// The fewest threads of a part: their groups fill a cache line.
+inline constexpr int least_team = 8;
+/// How many threads add up a part of a line: the fewest that need not come back, a power of two.
 inline int threads_of_part(std::int64_t elements)
 {
-    int threads = 8;
+    int threads = least_team;
     while (threads < line_threads && std::int64_t{threads} * line_group * line_turns < elements) { threads *= 2; }
     return threads;
 }
@@ -36,16 +38,6 @@ struct line_sum {
     __device__ static few add_element(few a, T x)
     {
         return add(a, static_cast<few>(x));
-    }
-    /// The values of so many lanes, a power of two, in all of them.
-    template <class T>
-    __device__ static T of_lanes(T x, int lanes)
-    {
-#pragma unroll
-        for (int half = warp_size / 2; half > 0; half /= 2) {
-            if (half < lanes) { x = kernels::combine<Out::over, T>(x, __shfl_xor_sync(0xffff'ffffU, x, half)); }
-        }
-        return x;
     }
 };
 

@@ -9,13 +9,13 @@
 namespace plait::cuda {
 
 namespace detail {
-template <class O, int Ranks>
+/// Of a value that is opened.
+template <class Value, bool Opened, int Ranks>
 struct cursor_of {
-    using type = typename O::template cursor<Ranks>;
+    using type = typename Value::template cursor<Ranks>;
 };
-template <class O, int Ranks>
-requires O::is_sum
-struct cursor_of<O, Ranks> {
+template <class Value, int Ranks>
+struct cursor_of<Value, false, Ranks> {
     using type = nothing;
 };
 }  // namespace detail
@@ -27,7 +27,7 @@ struct map_cursors;
 template <class... Input, class... Output, int Ranks>
 struct map_cursors<kernels::list<Input...>, kernels::list<Output...>, Ranks> {
     members<typename Input::template cursor<Ranks>...> in;
-    members<typename detail::cursor_of<Output, Ranks>::type...> out;
+    members<typename detail::cursor_of<Output, !Output::is_sum, Ranks>::type...> out;
 
     /// Of the kernel's arguments; Whole: of the whole space, else of a tile.
     template <bool Whole, class Arguments>

@@ -75,6 +75,18 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
     template <int V>
     using value_at = std::remove_cvref_t<decltype(kernels::at<static_cast<std::size_t>(V)>(std::declval<registers&>()))>;
 
+    /// Where element `begin` + i of the space is, for cursors that were opened at `begin`.
+    template <bool Flat>
+    __device__ static place<places> place_of(const walk& w, std::int64_t begin, unsigned i)
+    {
+        if constexpr (places == arrangement::strided) { return {i, find_coordinates(w, begin + i)}; }
+        else if constexpr (places == arrangement::rows) {
+            const auto [row, column] = find_row<Flat>(w, begin + i);
+            return {i, row, column};
+        }
+        else { return {i}; }
+    }
+
     /// Evaluates, on the host, what is the same for all elements.
     static void find_constants(channels& a) { steps::find_constants(a.in, a.constants); }
 
@@ -106,7 +118,6 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
         using type = typename O::total;
     };
     using totals = members<typename total_of<Output>::type...>;
-
 
     template <int Ranks>
     __device__ static void run_flat(const arguments& a)
@@ -206,17 +217,6 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
     __device__ static void close_sum(const arguments& a, std::int64_t t, int lane, const totals& sums)
     {
         if constexpr (Out::is_sum) { store_tile_sum<Out>(a.sums, O, t, lane, get<O>(sums)); }
-    }
-
-    template <bool Flat>
-    __device__ static place<places> place_of(const walk& w, std::int64_t begin, unsigned i)
-    {
-        if constexpr (places == arrangement::strided) { return {i, find_coordinates(w, begin + i)}; }
-        else if constexpr (places == arrangement::rows) {
-            const auto [row, column] = find_row<Flat>(w, begin + i);
-            return {i, row, column};
-        }
-        else { return {i}; }
     }
 
     template <int N, bool Flat, int Ranks, int... I, int... O>

@@ -52,8 +52,12 @@ struct body_parts<map_body<kernels::list<Input...>, kernels::list<Step...>, kern
     /// The number of ranks of all operands and results of several: -1 if there are none, 0 if they are not as many, nor
     /// `as_many`, if that is known.
     static int common_ranks(const channels& c, int as_many) { return common_ranks(c, as_many, inputs{}, outputs{}); }
-    /// Whether groups that begin at element `low` lie at aligned addresses, in one piece.
-    static bool are_aligned(const channels& c, std::int64_t low) { return are_aligned(c, low, inputs{}, outputs{}); }
+    /// Whether groups of N elements that begin at element `low` lie at aligned addresses, in one piece.
+    template <int N>
+    static bool are_aligned(const channels& c, std::int64_t low)
+    {
+        return are_aligned<N>(c, low, inputs{}, outputs{});
+    }
     /// What may differ from run to run: values of scalars.
     static void refresh(channels& a, const plait::arguments& run, const pass_view& pass)
     {
@@ -99,10 +103,10 @@ struct body_parts<map_body<kernels::list<Input...>, kernels::list<Step...>, kern
         (look(get<O>(a.out)), ...);
         return common;
     }
-    template <int... I, int... O>
+    template <int N, int... I, int... O>
     static bool are_aligned(const channels& a, std::int64_t low, std::integer_sequence<int, I...>, std::integer_sequence<int, O...>)
     {
-        return (is_aligned<Input>(get<I>(a.in), low) && ... && true) && (is_aligned<Output>(get<O>(a.out), low) && ... && true);
+        return (is_aligned<Input, N>(get<I>(a.in), low) && ... && true) && (is_aligned<Output, N>(get<O>(a.out), low) && ... && true);
     }
     /// Makes the space one run if all memory is aligned alike and nothing is in pieces.
     static void make_flat(arguments& a)
@@ -113,7 +117,7 @@ struct body_parts<map_body<kernels::list<Input...>, kernels::list<Step...>, kern
         const std::int64_t low = (group - w.shift % group) % group;
         if (low + group > w.count) { return; }
         if (facts.has_rows && (low != 0 || w.row % group != 0)) { return; }
-        if (!are_aligned(a, low)) { return; }
+        if (!are_aligned<group>(a, low)) { return; }
         if (body::has_sums && w.count % group != 0) { return; }
         w.flat = w.peers;
         if (body::has_sums) { return; }
@@ -121,7 +125,7 @@ struct body_parts<map_body<kernels::list<Input...>, kernels::list<Step...>, kern
         w.high = static_cast<unsigned>(low + (w.count - low) / group * group);
         w.tiles = low == 0 && w.high == w.count ? 0 : 2;
     }
-    template <class Value>
+    template <class Value, int N>
     static bool is_aligned(const typename Value::channel& c, std::int64_t low)
     {
         if constexpr (std::is_same_v<typename Value::channel, mask_channel>) { return (c.offset + low) % 4 == 0; }
@@ -132,7 +136,7 @@ struct body_parts<map_body<kernels::list<Input...>, kernels::list<Step...>, kern
                 const void* first = c.base;
                 if constexpr (requires { c.ranks; }) { first = c.direct[0]; }
                 const std::int64_t at = Value::how == reach::line ? low * Value::element_bytes : 0;
-                return (static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(first) % 16) + at) % std::min(16, body::group * Value::element_bytes) == 0;
+                return (static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(first) % 16) + at) % std::min(16, N * Value::element_bytes) == 0;
             }
         }
         else { return true; }

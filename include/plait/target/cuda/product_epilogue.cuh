@@ -36,7 +36,7 @@ class continue_product<C, J, map_body<kernels::list<Input...>, kernels::list<Ste
     static constexpr bool is_short = false;
     using arguments = typename body::arguments;
 
-    __device__ explicit continue_product(const arguments& a) : a_(a) { open(inputs{}, outputs{}); }
+    __device__ explicit continue_product(const arguments& a) : a_(a), at_(cursors::template open<true>(a, tile_range{})) {}
     template <int N, class Sum>
     __device__ void put(const product_arguments& p, std::int64_t at, const Sum (&x)[N]) const
     {
@@ -47,25 +47,12 @@ class continue_product<C, J, map_body<kernels::list<Input...>, kernels::list<Ste
   private:
     using inputs = std::make_integer_sequence<int, sizeof...(Input)>;
     using outputs = std::make_integer_sequence<int, sizeof...(Output)>;
-    template <int... I, int... O>
-    __device__ void open(std::integer_sequence<int, I...>, std::integer_sequence<int, O...>)
-    {
-        ((get<I>(in_) = Input::template open<0, true>(get<I>(a_.in), a_.space, tile_range{})), ...);
-        ((get<O>(out_) = Output::template open<0, true>(get<O>(a_.out), a_.space, tile_range{})), ...);
-    }
-    __device__ place<body::places> place_of(unsigned i) const
-    {
-        if constexpr (body::places == arrangement::strided) { return {i, find_coordinates(a_.space, i)}; }
-        else if constexpr (body::places == arrangement::rows) {
-            const auto [row, column] = find_row<false>(a_.space, i);
-            return {i, row, column};
-        }
-        else { return {i}; }
-    }
+    using cursors = map_cursors<kernels::list<Input...>, kernels::list<Output...>, 0>;
+
     template <int N, int... I, int... O>
     __device__ void evaluate(unsigned i, const packet<stored_t<C>, N>& c, std::integer_sequence<int, I...>, std::integer_sequence<int, O...>) const
     {
-        const place<body::places> at = place_of(i);
+        const auto at = body::template place_of<false>(a_.space, 0, i);
         members<group_of<typename Input::value, N>...> loaded;
         (load<I, Input>(c, at, get<I>(loaded).v), ...);
         members<group_of<typename body::template value_at<Output::value>, N>...> results;
@@ -76,7 +63,7 @@ class continue_product<C, J, map_body<kernels::list<Input...>, kernels::list<Ste
             body::steps::evaluate(a_.constants, r);
             ((get<O>(results).v[e] = kernels::at<static_cast<std::size_t>(Output::value)>(r)), ...);
         }
-        (Output::template store<N>(get<O>(a_.out), a_.space, get<O>(out_), at, get<O>(results).v), ...);
+        (Output::template store<N>(get<O>(a_.out), a_.space, get<O>(at_.out), at, get<O>(results).v), ...);
     }
     template <int I, class In, int N, class Value>
     __device__ void load(const packet<stored_t<C>, N>& c, const place<body::places>& at, Value (&to)[N]) const
@@ -85,12 +72,11 @@ class continue_product<C, J, map_body<kernels::list<Input...>, kernels::list<Ste
 #pragma unroll
             for (int e = 0; e < N; ++e) { to[e] = computed<C>(c.element[e]); }
         } else {
-            In::template load<N>(get<I>(a_.in), a_.space, get<I>(in_), at, to);
+            In::template load<N>(get<I>(a_.in), a_.space, get<I>(at_.in), at, to);
         }
     }
     const arguments& a_;
-    members<typename Input::template cursor<0>...> in_;
-    members<typename Output::template cursor<0>...> out_;
+    cursors at_;
 };
 
 /// Gives N neighbours of a row of c to an epilogue, as far as they are inside. `batch`: where c begins, in elements.

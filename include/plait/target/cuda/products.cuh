@@ -204,34 +204,14 @@ void build_product(pass_build& b)
     }
 }
 
-/// Whether groups of N elements of all that a body reads and writes along its space are aligned.
-template <int N, class... Input, class... Step, class... Output, class Arguments, int... I, int... O>
-bool has_aligned_groups(map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<Output...>>, const Arguments& a,
-                        std::integer_sequence<int, I...>, std::integer_sequence<int, O...>)
-{
-    const auto look = [](const auto& c, reach how, int bytes) {
-        if constexpr (std::is_base_of_v<memory_channel, std::remove_cvref_t<decltype(c)>>) {
-            const bool along = how == reach::line || how == reach::column;
-            return !along || reinterpret_cast<std::uintptr_t>(c.base) % static_cast<std::uintptr_t>(std::min(16, N * bytes)) == 0;
-        } else if constexpr (requires { c.offset; }) { return c.offset % N == 0; }
-        else { return true; }
-    };
-    const auto how_of = []<class Value>(std::type_identity<Value>) {
-        if constexpr (requires { Value::how; }) { return Value::how; }
-        else { return reach::single; }
-    };
-    return (look(get<I>(a.in), how_of(std::type_identity<Input>{}), Input::element_bytes) && ... && true) &&
-           (look(get<O>(a.out), Output::how, Output::element_bytes) && ... && true);
-}
-
-/// The same together with pass `next`, a pass over elements of which operand J is the product.
+/// The same together with the next pass, one over elements, of which operand J is the product.
 template <class Pass, class Tiles, int J, class Body>
-void build_product_with_next(Body, std::integral_constant<int, J>, pass_build& b, int next, int row_dims)
+void build_product_with_next(Body, std::integral_constant<int, J>, pass_build& b, int row_dims)
 {
     using epilogue = continue_product<Pass::result, J, Body>;
     using parts = body_parts<Body>;
-    pass_build of_next{b.args,    b.args.image().plan.passes[static_cast<std::size_t>(next)], b.memory, b.list, b.stage, {}, {},
-                       b.reports, b.multiprocessors, b.ranks_on_a_device};
+    pass_build of_next = b.of_pass(b.passes_from_here()[1]);
+    of_next.within = {};  // elements are numbered in the whole space
     body_facts facts = parts::facts;
     facts.row_dims = row_dims;
     facts.group = Pass::group;
@@ -239,7 +219,7 @@ void build_product_with_next(Body, std::integral_constant<int, J>, pass_build& b
     auto l = std::make_unique<refreshed_launch<Body, product_launch<Tiles, epilogue>>>(
         of_next, reinterpret_cast<const void*>(Pass::template kernel<Tiles, epilogue>()));
     parts::fill(l->arguments.pass, layout);
-    const bool aligned = layout.space().vectors && has_aligned_groups<Pass::group>(Body{}, l->arguments.pass, typename parts::inputs{}, typename parts::outputs{});
+    const bool aligned = layout.space().vectors && parts::template are_aligned<Pass::group>(l->arguments.pass, 0);
     const std::int64_t tiles = set_tiles<Pass>(l->arguments.tiles, b, b.pass.results[0], aligned);
     add_tiles(b, std::move(l), tiles);
 }

@@ -5,9 +5,9 @@
 #include <plait/target/cuda/meeting.cuh>
 #include <plait/target/cuda/row_stage.cuh>
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <type_traits>
 #include <utility>
 
 namespace plait::cuda {
@@ -52,9 +52,8 @@ struct row_result_channel {
 /// Held: see held_row.
 template <class Held, class... Stage>
 struct row_body {
-    static constexpr int n_stages = sizeof...(Stage);
     static constexpr bool has_peers = (Stage::has_peers || ...);
-    using stages = std::make_integer_sequence<int, n_stages>;
+    using stages = std::make_integer_sequence<int, sizeof...(Stage)>;
 
     struct arguments {
         walk space;
@@ -158,7 +157,7 @@ struct row_body {
         using total = typename Out::total;
         using value = typename Out::element;
         const auto add = [](value a, value b) { return kernels::combine<Out::over, value>(a, b); };
-        x = line_sum<Out>::of_lanes(x, w.team);
+        x = combined_lanes<Out::over>(x, w.team);
         if (w.threads <= warp_size) {
             const Few own = static_cast<Few>(element_of_part<Out>(static_cast<total>(x), divisor));
             value all = static_cast<value>(__shfl_sync(0xffff'ffffU, own, 0, w.threads));
@@ -167,16 +166,11 @@ struct row_body {
             return all;
         }
         // Of each part the totals of its warps, or the one that it has.
-        __shared__ total totals[line_threads / 8];
+        __shared__ total totals[line_threads / least_team];
         const int warps = w.team > warp_size ? w.team / warp_size : 1;
         total* const of_row = totals + w.row_of_thread() * (w.threads / w.team * warps);
         if (mine.lane % warp_size == 0) { of_row[mine.part * warps + mine.lane / warp_size] = static_cast<total>(x); }
-        const auto of_part = [&](int p) {
-            total sum = of_row[p * warps];
-#pragma unroll 1
-            for (int i = 1; i < warps; ++i) { sum = kernels::combine<Out::over, total>(sum, of_row[p * warps + i]); }
-            return element_of_part<Out>(sum, divisor);
-        };
+        const auto of_part = [&](int p) { return element_of_part<Out>(combined_in_order<Out::over>(of_row + p * warps, warps), divisor); };
         __syncthreads();
         value all = of_part(0);
 #pragma unroll 1

@@ -72,7 +72,7 @@ class row_launch<row_body<Held, Stage...>> : public kernel_launch<typename row_b
         }
         ranks = parts::common_ranks(channels, ranks);
         row_walk& rows = this->arguments.rows;
-        if (!layout.space().vectors || !parts::are_aligned(channels, 0)) { rows.fill = row_fill::any; }
+        if (!layout.space().vectors || !parts::template are_aligned<line_group>(channels, 0)) { rows.fill = row_fill::any; }
         this->arguments.space = layout.space();
         most = layout.most_elements();
     }

@@ -49,15 +49,6 @@ struct row_group {
     [[nodiscard]] __device__ place<arrangement::rows> at(unsigned e) const { return {first + e, row, column + e}; }
 };
 
-template <class Output, bool Opened, int Ranks>
-struct row_cursor {
-    using type = nothing;
-};
-template <class Output, int Ranks>
-struct row_cursor<Output, true, Ranks> {
-    using type = typename Output::template cursor<Ranks>;
-};
-
 template <auto First, auto...>
 inline constexpr auto first_of = First;
 
@@ -78,8 +69,8 @@ struct row_stage<map_body<kernels::list<Input...>, kernels::list<Step...>, kerne
     /// Where memory is that is read or written.
     template <int Ranks>
     struct cursors {
-        members<typename row_cursor<Input, reads_memory<From>, Ranks>::type...> in;
-        members<typename row_cursor<Output, Stored && !Output::is_sum, Ranks>::type...> out;
+        members<typename detail::cursor_of<Input, reads_memory<From>, Ranks>::type...> in;
+        members<typename detail::cursor_of<Output, Stored && !Output::is_sum, Ranks>::type...> out;
 
         __device__ static cursors open(const channels& c, const walk& w) { return open(c, w, inputs{}, outputs{}); }
 

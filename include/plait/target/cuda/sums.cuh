@@ -38,21 +38,30 @@ __device__ void add_to_sum(typename Out::total& sum, T x)
     using total = typename Out::total;
     sum = kernels::combine<Out::over, total>(sum, static_cast<total>(x));
 }
-/// The lanes' values in a fixed tree.
-template <class Out>
-__device__ typename Out::total sum_of_warp(typename Out::total x)
+/// The values of so many lanes, a power of two, in a fixed tree; in all of them.
+template <reduction R, class T>
+__device__ T combined_lanes(T x, int lanes = warp_size)
 {
 #pragma unroll
     for (int half = warp_size / 2; half > 0; half /= 2) {
-        x = kernels::combine<Out::over, typename Out::total>(x, __shfl_xor_sync(0xffff'ffffU, x, half));
+        if (half < lanes) { x = kernels::combine<R, T>(x, __shfl_xor_sync(0xffff'ffffU, x, half)); }
     }
     return x;
+}
+/// So many values, one after the other.
+template <reduction R, class T>
+__device__ T combined_in_order(const T* x, int n)
+{
+    T all = x[0];
+#pragma unroll 1
+    for (int i = 1; i < n; ++i) { all = kernels::combine<R, T>(all, x[i]); }
+    return all;
 }
 
 template <class Out>
 __device__ void store_tile_sum(const sums_channel& s, int output, std::int64_t tile, int lane, typename Out::total x)
 {
-    x = sum_of_warp<Out>(x);
+    x = combined_lanes<Out::over>(x);
     if (lane == 0) { s.tiles[output * s.n_tiles + tile] = __builtin_bit_cast(std::uint64_t, x); }
 }
 
@@ -92,7 +101,7 @@ __device__ void finish_sum(const sums_channel& s)
             for (std::int64_t t = r.first + lane; t < r.last; t += warp_size) {
                 x = kernels::combine<Out::over, total>(x, tile_sum<Out>(s, O, t));
             }
-            x = sum_of_warp<Out>(x);
+            x = combined_lanes<Out::over>(x);
             if (lane == 0) { store_part<Out>(s, O, i, x, r.count); }
         }
     } else {  // the block for each part
@@ -103,7 +112,7 @@ __device__ void finish_sum(const sums_channel& s)
             for (std::int64_t t = r.first + threadIdx.x; t < r.last; t += block_threads) {
                 x = kernels::combine<Out::over, total>(x, tile_sum<Out>(s, O, t));
             }
-            x = sum_of_warp<Out>(x);
+            x = combined_lanes<Out::over>(x);
             if (lane == 0) { by_warp[warp] = x; }
             __syncthreads();
             if (threadIdx.x == 0) {

@@ -1,4 +1,4 @@
-// A stream beside that of programs, and looking whether a stream has run out of work.
+// Looking whether a stream has run out of work.
 #pragma once
 
 #include <plait/fabric/poll.hpp>
@@ -7,19 +7,6 @@
 #include <chrono>
 
 namespace plait::detail {
-
-/// A stream of the current device that waits for no other one.
-class side_stream {
-  public:
-    side_stream() { cuda::check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "CUDA: a stream"); }
-    side_stream(const side_stream&) = delete;
-    side_stream& operator=(const side_stream&) = delete;
-    ~side_stream() { static_cast<void>(cudaStreamDestroy(stream_)); }
-    [[nodiscard]] cudaStream_t get() const { return stream_; }
-
-  private:
-    cudaStream_t stream_ = nullptr;
-};
 
 /// Whether all that was put on a stream has run. Throws plait::error if it failed.
 inline bool is_idle(cudaStream_t stream)
