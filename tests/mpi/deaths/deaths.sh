@@ -6,8 +6,11 @@ how=$1 ranks=$2
 shift 2
 
 limit=60
-output=$(timeout -k 5 $limit "$@" "$how" 2>&1 </dev/null)
+said=$(mktemp -d)
+trap 'rm -rf "$said"' EXIT
+output=$(timeout -k 5 $limit "$@" "$how" "$said/rank" 2>&1 </dev/null)
 code=$?
+output+=$'\n'$(cat "$said"/rank.*.end 2>/dev/null)  # launchers lose some of what ranks print last
 echo "$output"
 if ((SECONDS >= limit)); then
     echo "deaths.sh: some rank hangs"

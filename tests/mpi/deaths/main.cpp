@@ -1,16 +1,19 @@
 // Rank 1 dies in the middle of many runs of a program, in the way that the argument names. Every other rank must get an
 // error and say so: a line "rank R survives: TEXT". A second argument names files that are written as well, for ranks whose
-// output gets lost: NAME.R.begun when the runs have begun, and NAME.R.end with that line.
+// output gets lost: NAME.R.begun when the runs have begun, and NAME.R.end with that line. Nobody ends before those files are
+// there: a launcher may end all ranks when one has ended, whether or not the others have got as far.
 #include <plait/fabric/mpi.hpp>
 #include <plait/plait.hpp>
 
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -29,7 +32,9 @@ void die(const std::string& how)
 void say(const std::string& file, const std::string& text)
 {
     std::cout << text + "\n" << std::flush;
-    if (!file.empty()) { std::ofstream(file) << text + "\n"; }
+    if (file.empty()) { return; }
+    std::ofstream(file + ".new") << text + "\n";
+    std::filesystem::rename(file + ".new", file);  // whoever sees the file can read it
 }
 
 void work(pl::mpi_communicator& comm, const std::string& how, const std::string& begun)
@@ -56,11 +61,19 @@ int main(int argc, char** argv)
     MPI_Init(&argc, &argv);
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    const auto file = [&](const char* what) { return files.empty() ? "" : files + "." + std::to_string(rank) + "." + what; };
+    int ranks = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    const auto file_of = [&](int r, const char* what) { return files.empty() ? "" : files + "." + std::to_string(r) + "." + what; };
+    const auto file = [&](const char* what) { return file_of(rank, what); };
     try {
         pl::mpi::run(MPI_COMM_WORLD, [&](pl::mpi_communicator& comm) { work(comm, how, file("begun")); }, {.deadline = std::chrono::seconds(3)});
     } catch (const std::exception& e) {
         say(file("end"), "rank " + std::to_string(rank) + " survives: " + e.what());
+    }
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    for (int r = 0; r < ranks && !files.empty(); ++r) {
+        const auto has_ended = [&] { return r == 1 || std::filesystem::exists(file_of(r, "end")); };
+        while (!has_ended() && std::chrono::steady_clock::now() < until) { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
     }
     std::_Exit(0);  // MPI cannot be finalised without the dead
 }
