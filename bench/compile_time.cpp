@@ -5,6 +5,7 @@
 #include "support/records.hpp"
 
 #include <plait/core/error.hpp>
+#include <plait/core/read_file.hpp>
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -198,13 +199,17 @@ void run(const bench::options& o)
         std::printf("CUDA: not measured, no nvcc was found\n");
         return;
     }
-    const fs::path headers = folder.path() / "headers.cu";
-    std::ofstream(headers) << "#include <plait/cuda.cuh>\n";
-    const auto on_cuda = [&](const std::string& name, const fs::path& file) {
-        measure(name, 0, [&] { return compile_cuda(file, folder.path() / "object.o"); }, [] { return std::string("nvcc -arch=sm_80"); });
+    const fs::path cuda_source = folder.path() / "program.cu";
+    const auto on_cuda = [&](const std::string& name, const std::string& text) {
+        std::ofstream(cuda_source) << text;
+        measure(name, 0, [&] { return compile_cuda(cuda_source, folder.path() / "object.o"); }, [] { return std::string("nvcc -arch=sm_80"); });
     };
-    on_cuda("CUDA: plait/cuda.cuh alone", headers);
-    on_cuda("CUDA: LAMB, four schedules", PLAIT_INCLUDE "/../tests/cuda/lamb.cu");
+    const std::string four_schedules = plait::read_file(PLAIT_INCLUDE "/../tests/cuda/lamb.cu").value();
+    for (const std::string header : {"cuda.cuh", "cuda_run.cuh"}) {
+        const std::string include = "#include <plait/" + header + ">\n";
+        on_cuda("CUDA: " + header + " alone", include);
+        on_cuda("CUDA: " + header + ", LAMB's four", include + four_schedules);
+    }
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // The schedules of LAMB compile for the architectures that plait is meant for, and forward as PTX.
-#include <plait/cuda.cuh>
+#include <plait/cuda_run.cuh>
 
 void build_lamb(plait::cuda_communicator& comm)
 {

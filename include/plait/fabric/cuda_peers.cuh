@@ -1,6 +1,7 @@
 // The fabric of CUDA peers: ranks are threads of one process, each with a device and a stream; several may share a device.
 #pragma once
 
+#include <plait/core/algorithm.hpp>
 #include <plait/fabric/device_blocks.cuh>
 #include <plait/fabric/device_buffer.cuh>
 #include <plait/fabric/device_name.cuh>
@@ -199,7 +200,7 @@ class cuda_communicator {
             devices.push_back(i.device);
         }
         for (int d : devices) {
-            sharing_ = std::max(sharing_, static_cast<int>(std::ranges::count(devices, d)));
+            sharing_ = std::max(sharing_, static_cast<int>(detail::count(devices, d)));
             if (d != device_) { enable_peer(d); }
         }
         auto* const table = reinterpret_cast<std::uint32_t**>(signals + words);

@@ -1,6 +1,7 @@
 // What a rank's kernels meet those of others with, and what they report: for all fabrics whose ranks have devices.
 #pragma once
 
+#include <plait/core/algorithm.hpp>
 #include <plait/core/error.hpp>
 #include <plait/target/cuda/mapped_memory.cuh>
 #include <plait/target/cuda/meeting.cuh>
@@ -52,7 +53,7 @@ class kernel_meetings {
     {
         meeting m = meeting_;
         m.limit = static_cast<std::uint64_t>(std::max<std::chrono::nanoseconds::rep>(deadline.count(), 0));
-        m.stage = static_cast<int>(std::ranges::find(stages_, stage) - stages_.begin());
+        m.stage = static_cast<int>(plait::detail::find(stages_, stage) - stages_.begin());
         if (m.stage == static_cast<int>(stages_.size())) { stages_.push_back(std::move(stage)); }
         if (m.ranks == 1) { m.signals = nullptr; }
         return m;

@@ -123,10 +123,10 @@ class arguments {
     [[nodiscard]] unsigned char* scalar(int symbol) { return &scalars_[static_cast<std::size_t>(symbol) * 8]; }
 
     /// By symbol: the number of a dimension (-1: not known), and the counts of its tensors (empty: one tensor).
-    [[nodiscard]] std::span<std::int64_t> extents() { return extents_; }
-    [[nodiscard]] std::span<const std::int64_t> extents() const { return extents_; }
-    [[nodiscard]] std::span<std::span<const std::int64_t>> counts() { return counts_; }
-    [[nodiscard]] std::span<const std::span<const std::int64_t>> counts() const { return counts_; }
+    [[nodiscard]] std::span<std::int64_t> extents() { return {extents_.data(), extents_.size()}; }
+    [[nodiscard]] std::span<const std::int64_t> extents() const { return {extents_.data(), extents_.size()}; }
+    [[nodiscard]] std::span<std::span<const std::int64_t>> counts() { return {counts_.data(), counts_.size()}; }
+    [[nodiscard]] std::span<const std::span<const std::int64_t>> counts() const { return {counts_.data(), counts_.size()}; }
 
   private:
     [[nodiscard]] std::size_t index(int slot, int rank) const { return static_cast<std::size_t>(slot * ranks_ + rank); }

@@ -1,6 +1,7 @@
 // The sizes of a run, for the cost of any schedule of the same program.
 #pragma once
 
+#include <plait/core/algorithm.hpp>
 #include <plait/plan/arguments.hpp>
 #include <plait/plan/cost.hpp>
 
@@ -18,7 +19,7 @@ class run_sizes {
     {
         for (std::size_t i = 0; i < image.symbols.size(); ++i) {
             const auto& theirs = args.image().symbols;
-            const auto at = static_cast<std::size_t>(std::ranges::find(theirs, image.symbols[i]) - theirs.begin());
+            const auto at = static_cast<std::size_t>(detail::find(theirs, image.symbols[i]) - theirs.begin());
             const bool known = at < theirs.size() && args.extents()[at] >= 0;
             extents_.push_back(known ? args.extents()[at] : 0);
             tensors_.push_back(known ? std::max<std::int64_t>(1, static_cast<std::int64_t>(args.counts()[at].size())) : 1);

@@ -1,12 +1,12 @@
 // What the passes of a plan are called when people look at them, and whether they compute, communicate or both.
 #pragma once
 
+#include <plait/core/algorithm.hpp>
 #include <plait/core/error.hpp>
 #include <plait/graph/op.hpp>
 #include <plait/plan/lowered.hpp>
 #include <plait/plan/plan.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -37,7 +37,7 @@ struct name_list {
 
     void add(std::string name)
     {
-        if (!name.empty() && std::ranges::find(names, name) == names.end()) { names.push_back(std::move(name)); }
+        if (!name.empty() && !contains(names, name)) { names.push_back(std::move(name)); }
     }
     [[nodiscard]] std::string text() const
     {
@@ -85,7 +85,7 @@ inline std::vector<bool> nodes_of_stage(const program_image& image, std::size_t 
     }
     for (std::size_t i = image.nodes.size(); i-- > 0;) {
         const node& n = image.nodes[i];
-        const bool stored_here = std::ranges::any_of(
+        const bool stored_here = detail::any_of(
             p.results, [&](const pass_result& r) { return static_cast<std::size_t>(r.node) == i && r.to != destination::own; });
         if (!wanted[i] || is_leaf(n.kind)) { continue; }
         if (loaded[i] && !stored_here) { continue; }
@@ -129,8 +129,11 @@ struct stage_namer {
     {
         std::vector<std::pair<op, name_list>> found;
         const auto add = [&](const node& n, std::string of, std::string or_else) {
-            auto at = std::ranges::find(found, n.kind, [](const auto& f) { return f.first; });
-            if (at == found.end()) { at = found.insert(found.end(), {n.kind, {}}); }
+            auto at = detail::find_if(found, [&](const auto& f) { return f.first == n.kind; });
+            if (at == found.end()) {
+                found.emplace_back(n.kind, name_list{});
+                at = found.end() - 1;
+            }
             at->second.add(of.empty() ? std::move(or_else) : std::move(of));
         };
         for (const pass_operand& o : p.operands) {

@@ -122,7 +122,7 @@ class agreement {
             const bound_buffer& b = args_.buffer(s);
             const auto add = [&](const void* data, std::int64_t count) {
                 const buffer_handle h = comm_.handle_of(data, static_cast<std::size_t>(count) * size_of(n.type));
-                details_.insert(details_.end(), {h.space, h.offset, static_cast<std::uint64_t>(count)});
+                for (const std::uint64_t word : {h.space, h.offset, static_cast<std::uint64_t>(count)}) { details_.push_back(word); }
             };
             details_.push_back(b.pieces.data() == nullptr ? one_buffer : b.pieces.size());
             for (const piece& p : b.pieces) { add(p.data, p.count); }
@@ -270,7 +270,7 @@ class agreement {
             return reached;
         }
         list = std::move(found);
-        args_.buffer(s, in_group) = {nullptr, list};
+        args_.buffer(s, in_group) = {nullptr, {list.data(), list.size()}};
         return reached;
     }
 

@@ -1,6 +1,7 @@
 // Checking what a run is given, and completing it: extents from bound numbers and from the sizes of buffers.
 #pragma once
 
+#include <plait/core/algorithm.hpp>
 #include <plait/core/error.hpp>
 #include <plait/graph/node.hpp>
 #include <plait/plan/arguments.hpp>
@@ -9,7 +10,6 @@
 #include <plait/run/last_bindings.hpp>
 #include <plait/run/overlap.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -40,16 +40,16 @@ class binder {
         if (last_.is_repeated(bindings)) {
             for (std::size_t i = 0; i < bindings.size(); ++i) {
                 if (bindings[i].what == binding::kind::scalar) {
-                    std::ranges::copy(bindings[i].value, args_.scalar(last_.symbol(i)));
+                    take_scalar(bindings[i], last_.symbol(i));
                 }
             }
             return false;
         }
         last_.forget();
-        std::ranges::fill(given_, nullptr);
-        std::ranges::fill(args_.extents(), std::int64_t{-1});
-        std::ranges::fill(args_.counts(), std::span<const std::int64_t>{});
-        std::ranges::fill(deduced_from_, -1);
+        detail::fill(given_, nullptr);
+        detail::fill(args_.extents(), std::int64_t{-1});
+        detail::fill(args_.counts(), std::span<const std::int64_t>{});
+        detail::fill(deduced_from_, -1);
         for (const binding& b : bindings) { accept(b); }
         for (const binding& b : bindings) { accept_extent(b); }
         for (int s = 0; s < image_.n_slots(); ++s) { accept_pieces(s); }
@@ -81,6 +81,17 @@ class binder {
         return given_[static_cast<std::size_t>(image_.slot_node(s).name)];
     }
 
+    void take_scalar(const binding& b, int symbol)
+    {
+        for (std::size_t i = 0; i < sizeof b.value; ++i) { args_.scalar(symbol)[i] = b.value[i]; }
+    }
+    static bool have_counts(std::span<const piece> pieces, std::span<const std::int64_t> counts)
+    {
+        bool all = pieces.size() == counts.size();
+        for (std::size_t i = 0; all && i < pieces.size(); ++i) { all = pieces[i].count == counts[i]; }
+        return all;
+    }
+
     void accept(const binding& b)
     {
         const int i = image_.symbol(b.name);
@@ -89,7 +100,7 @@ class binder {
         const binding*& given = given_[static_cast<std::size_t>(i)];
         if (given != nullptr) { refuse({quoted(b.name), " is bound twice; bind it once"}); }
         given = &b;
-        if (b.what == binding::kind::scalar) { std::ranges::copy(b.value, args_.scalar(i)); }
+        if (b.what == binding::kind::scalar) { take_scalar(b, i); }
     }
     void accept_extent(const binding& b)
     {
@@ -123,7 +134,7 @@ class binder {
                 refuse({"dimension ", quoted(image_.symbols[dim].view()),
                         " has a partition and a scattered tensor; give one of them"});
             }
-            if (!std::ranges::equal(known, b->pieces, {}, {}, &piece::count)) {
+            if (!have_counts(b->pieces, known)) {
                 refuse(
                     {name, " is scattered into other counts than another tensor of its dimension; give all the same"});
             }

@@ -10,7 +10,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <ranges>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -41,7 +40,7 @@ class scattered {
         }
     }
     /// The buffers, their elements in all, their dtype, and whether they may only be read.
-    [[nodiscard]] std::span<const piece> pieces() const { return pieces_; }
+    [[nodiscard]] std::span<const piece> pieces() const { return {pieces_.data(), pieces_.size()}; }
     [[nodiscard]] std::int64_t size() const { return total_; }
     [[nodiscard]] dtype type() const { return type_; }
     [[nodiscard]] bool read_only() const { return read_only_; }

@@ -4,6 +4,7 @@
 #include <plait/fabric/addresses.hpp>
 #include <plait/fabric/symmetric_buffer.hpp>
 #include <plait/run/pipeline.hpp>
+#include <plait/run/runner_for.hpp>
 #include <plait/run/trace.hpp>
 #include <plait/target/host/all_to_all_pass.hpp>
 #include <plait/target/host/functions_of.hpp>
@@ -154,18 +155,5 @@ class host_runner {
     std::string in_chunks_;
     std::string at_end_;
 };
-
-/// The target that a communicator's ranks run on: its own `runner<Communicator>` where it names one, else the host.
-template <class Communicator>
-struct runner_for {
-    using type = host_runner<Communicator>;
-};
-template <class Communicator>
-requires requires { typename Communicator::target::template runner<Communicator>; }
-struct runner_for<Communicator> {
-    using type = typename Communicator::target::template runner<Communicator>;
-};
-template <class Communicator>
-using runner_t = typename runner_for<Communicator>::type;
 
 }  // namespace plait::detail

@@ -4,7 +4,6 @@
 #include <plait/plan/lowered.hpp>
 #include <plait/run/binding.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -30,9 +29,12 @@ class last_bindings {
             const bool same = a.what == b.what && name(i) == b.name && a.type == b.type &&
                               a.read_only == b.read_only && a.data == b.data && a.count == b.count &&
                               a.pieces.size() == b.pieces.size() && a.counts.size() == b.counts.size();
-            if (!same || !std::ranges::equal(b.pieces, std::span(pieces_).subspan(piece_at, b.pieces.size())) ||
-                !std::ranges::equal(b.counts, std::span(counts_).subspan(count_at, b.counts.size()))) {
-                return false;
+            if (!same) { return false; }
+            for (std::size_t p = 0; p < b.pieces.size(); ++p) {
+                if (b.pieces[p] != pieces_[piece_at + p]) { return false; }
+            }
+            for (std::size_t c = 0; c < b.counts.size(); ++c) {
+                if (b.counts[c] != counts_[count_at + c]) { return false; }
             }
             piece_at += b.pieces.size();
             count_at += b.counts.size();
@@ -45,15 +47,16 @@ class last_bindings {
     void forget() { last_.clear(); }
     void remember(std::span<const binding> bindings)
     {
+        last_.clear();
         symbols_.clear();
         pieces_.clear();
         counts_.clear();
         for (const binding& b : bindings) {
+            last_.push_back(b);
             symbols_.push_back(image_.symbol(b.name));
-            pieces_.insert(pieces_.end(), b.pieces.begin(), b.pieces.end());
-            counts_.insert(counts_.end(), b.counts.begin(), b.counts.end());
+            for (const piece& p : b.pieces) { pieces_.push_back(p); }
+            for (std::int64_t c : b.counts) { counts_.push_back(c); }
         }
-        last_.assign(bindings.begin(), bindings.end());
     }
 
   private:

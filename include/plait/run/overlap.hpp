@@ -1,6 +1,7 @@
 // Which buffers of a run may lie in the same memory.
 #pragma once
 
+#include <plait/core/algorithm.hpp>
 #include <plait/core/dtype.hpp>
 #include <plait/core/error.hpp>
 #include <plait/graph/node.hpp>
@@ -35,7 +36,7 @@ class overlap_check {
             if (b.pieces.empty()) { add(b.data, args.stored_elements_of(n) * size, s); }
             for (const piece& p : b.pieces) { add(static_cast<std::byte*>(p.data), p.count * size, s); }
         }
-        std::ranges::sort(ranges_, {}, [](const range& r) { return std::pair{r.begin, r.end}; });
+        std::sort(ranges_.begin(), ranges_.end(), [](const range& a, const range& b) { return a.begin != b.begin ? a.begin < b.begin : a.end < b.end; });
         open_.clear();  // the ranges that have not ended where the next one begins: few, as tensors rarely overlap
         for (const range& b : ranges_) {
             std::erase_if(open_, [&](const range& a) { return a.end <= b.begin; });
@@ -117,7 +118,7 @@ class overlap_check {
             for (const pass_operand& o : pass.operands) {
                 if (o.slot != read) { continue; }
                 const auto writes = [&](const pass_result& r) { return r.slot == written; };
-                const bool at_once = pass.kind != pass_kind::map && std::ranges::any_of(pass.results, writes);
+                const bool at_once = pass.kind != pass_kind::map && detail::any_of(pass.results, writes);
                 if (done || at_once) { return false; }
             }
             for (const pass_result& r : pass.results) { done = done || r.slot == written; }

@@ -1,11 +1,11 @@
 // Copies of tensors that other ranks must reach but cannot: plain memory on a fabric whose ranks are processes.
 #pragma once
 
+#include <plait/core/algorithm.hpp>
 #include <plait/core/dtype.hpp>
 #include <plait/graph/node.hpp>
 #include <plait/plan/arguments.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -41,7 +41,7 @@ class staging {
     bool copy_in(Copy&& copy) const
     {
         for_each([&](std::byte* staged, void* given, std::size_t bytes, bool) { copy(staged, given, bytes); });
-        return std::ranges::count(staged_, true) > 0;
+        return contains(staged_, true);
     }
     /// Copies what a run has written back to the buffers that were bound.
     template <class Copy>

@@ -1,6 +1,7 @@
 // What one rank's programs did when: events of passes, chunks, waits and transfers.
 #pragma once
 
+#include <plait/core/algorithm.hpp>
 #include <plait/fabric/link.hpp>
 #include <plait/plan/lowered.hpp>
 #include <plait/plan/stage_name.hpp>
@@ -79,11 +80,11 @@ class trace {
     explicit trace(std::size_t capacity = std::size_t{1} << 16) : capacity_(capacity) { events_.reserve(capacity); }
 
     /// What was recorded, in the order of endings.
-    [[nodiscard]] std::span<const trace_event> events() const { return events_; }
+    [[nodiscard]] std::span<const trace_event> events() const { return {events_.data(), events_.size()}; }
     /// How many events there was no room for.
     [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
     /// The programs that write here.
-    [[nodiscard]] std::span<const traced_program> programs() const { return programs_; }
+    [[nodiscard]] std::span<const traced_program> programs() const { return {programs_.data(), programs_.size()}; }
     /// Forgets all events; the programs stay, their runs are counted on.
     void clear()
     {
@@ -127,7 +128,7 @@ class trace {
         }
         if (all.empty()) { return std::nullopt; }
         const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
-        std::ranges::nth_element(all, middle);
+        std::nth_element(all.begin(), middle, all.end());
         return 1e-9 * static_cast<double>(*middle);
     }
 
@@ -166,7 +167,7 @@ class trace {
     [[nodiscard]] int find(std::string_view name, std::uint64_t hash) const
     {
         const auto same = [&](const traced_program& p) { return p.hash == hash && p.name == name; };
-        const auto at = std::ranges::find_if(programs_, same);
+        const auto at = detail::find_if(programs_, same);
         return at == programs_.end() ? -1 : static_cast<int>(at - programs_.begin());
     }
 

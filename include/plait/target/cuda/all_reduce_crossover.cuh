@@ -1,6 +1,7 @@
 // From which size on an unfused all_reduce goes in slices.
 #pragma once
 
+#include <plait/core/algorithm.hpp>
 #include <plait/plan/arguments.hpp>
 
 #include <cstdint>
@@ -19,7 +20,7 @@ inline bool is_two_shot(const arguments& args, const node& n)
     const all_reduce_algorithm chosen = args.parameters().all_reduce;
     if (chosen != all_reduce_algorithm::automatic) { return chosen == all_reduce_algorithm::two_shot; }
     const std::int64_t bytes = args.elements_of(n) * static_cast<std::int64_t>(size_of(n.type));
-    const auto* row = std::ranges::find_if(all_reduce_crossovers, [&](const auto& c) { return args.ranks() <= c.ranks; });
+    const auto* row = plait::detail::find_if(all_reduce_crossovers, [&](const auto& c) { return args.ranks() <= c.ranks; });
     return bytes > row->one_shot_bytes;
 }
 

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstring>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -64,11 +63,12 @@ class launch_memory {
     }
     /// Where a copy of `values` lies on the device.
     template <class T>
-    const T* table(std::span<const T> values)
+    const T* table(const std::vector<T>& values)
     {
         const std::size_t at = (tables_.size() + 15) / 16 * 16;
-        tables_.resize(at + values.size_bytes());
-        std::memcpy(tables_.data() + at, values.data(), values.size_bytes());
+        const std::size_t bytes = values.size() * sizeof(T);
+        tables_.resize(at + bytes);
+        std::memcpy(tables_.data() + at, values.data(), bytes);
         return reinterpret_cast<const T*>(table_block_.data() + at);
     }
     /// `count` values that are zeros before the first run after the launches were built.

@@ -27,6 +27,7 @@ class launch {
     /// Throws plait::error that names the stage.
     virtual void enqueue(cudaStream_t stream) = 0;
 };
+/// (Launches are owned as such from the beginning: an owner of its own for every type would be much to compile.)
 using launch_list = std::vector<std::unique_ptr<launch>>;
 
 struct product_chunks;
@@ -95,11 +96,11 @@ class clearing : public launch {
     std::size_t bytes_;
 };
 
-/// A kernel with its arguments.
-template <class Arguments>
-class kernel_launch : public launch {
+/// A kernel whose arguments lie elsewhere.
+class launch_of_kernel : public launch {
   public:
-    kernel_launch(std::string stage, const void* kernel) : stage_(std::move(stage)), kernel_(kernel)
+    launch_of_kernel(std::string stage, const void* kernel, void* arguments)
+        : stage_(std::move(stage)), kernel_(kernel), arguments_(arguments)
     {
         // Loads the kernel now: later that may wait for the device, on which a kernel may wait for this rank.
         cudaFuncAttributes loaded{};
@@ -108,10 +109,9 @@ class kernel_launch : public launch {
     void enqueue(cudaStream_t stream) override
     {
         const named_range range(stage_.c_str());
-        void* all[] = {&arguments};
+        void* all[] = {arguments_};
         check(cudaLaunchKernel(kernel_, dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(threads)), all, shared_bytes, stream), stage_);
     }
-    Arguments arguments{};
     int blocks = 1;
     int threads = block_threads;
     std::size_t shared_bytes = 0;
@@ -119,16 +119,26 @@ class kernel_launch : public launch {
   private:
     std::string stage_;
     const void* kernel_;
+    void* arguments_;
+};
+
+/// A kernel with its arguments.
+template <class Arguments>
+class kernel_launch : public launch_of_kernel {
+  public:
+    kernel_launch(std::string stage, const void* kernel) : launch_of_kernel(std::move(stage), kernel, &arguments) {}
+    Arguments arguments{};
 };
 
 /// One block of a kernel whose threads each take some of `a.ranks` ranks.
 template <class Arguments>
 std::unique_ptr<launch> make_signal(const std::string& stage, void (*kernel)(Arguments), const Arguments& a)
 {
-    auto l = std::make_unique<kernel_launch<Arguments>>(stage, reinterpret_cast<const void*>(kernel));
+    auto* l = new kernel_launch<Arguments>(stage, reinterpret_cast<const void*>(kernel));
+    std::unique_ptr<launch> owned(l);
     l->arguments = a;
     l->threads = std::clamp((a.ranks + warp_size - 1) / warp_size * warp_size, warp_size, 1024);
-    return l;
+    return owned;
 }
 /// A meeting of all ranks and nothing else.
 inline std::unique_ptr<launch> make_meeting(const std::string& stage, const meeting& m)

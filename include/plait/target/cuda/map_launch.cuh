@@ -7,7 +7,6 @@
 
 #include <cstring>
 #include <memory>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -15,6 +14,11 @@ namespace plait::cuda {
 
 /// As many ranks as there is code for, or 1, which is code for any number.
 inline int ranks_with_code(int ranks) { return ranks == 2 || ranks == 4 || ranks == 8 ? ranks : 1; }
+
+template <class First, class... Others>
+struct first_type {
+    using type = First;
+};
 
 template <class Body>
 struct body_parts;
@@ -25,7 +29,7 @@ struct body_parts<map_body<kernels::list<Input...>, kernels::list<Step...>, kern
     using channels = typename body::channels;
     using inputs = std::make_integer_sequence<int, sizeof...(Input)>;
     using outputs = std::make_integer_sequence<int, sizeof...(Output)>;
-    using first_output = std::tuple_element_t<0, std::tuple<Output...>>;
+    using first_output = typename first_type<Output...>::type;
     static constexpr body_facts facts{.is_strided = body::places == arrangement::strided,
                                       .has_rows = body::places == arrangement::rows,
                                       .has_sums = body::has_sums,
@@ -197,13 +201,14 @@ void build_map(Body, pass_build& b, int row_dims)
     body_facts facts = body_parts<Body>::facts;
     facts.row_dims = row_dims;
     map_layout layout(b, facts);
-    auto l = std::make_unique<refreshed_launch<Body, typename Body::arguments>>(b, kernel);
+    auto* l = new refreshed_launch<Body, typename Body::arguments>(b, kernel);
+    std::unique_ptr<launch> owned(l);
     body_parts<Body>::fill(l->arguments, layout);
     l->arguments.before = b.before.as_argument();
     l->arguments.after = b.after.as_argument();
     const std::int64_t tiles = b.meets() ? layout.most_tiles() : layout.space().tiles;  // ranks that meet have equal grids
     l->blocks = blocks_for(b, tiles * warp_size, kernel);
-    b.list.push_back(std::move(l));
+    b.list.push_back(std::move(owned));
 }
 
 /// Puts the launch of a reduction along an axis at the end of the build's list.
@@ -213,14 +218,15 @@ void build_axis(Body, pass_build& b)
     using kernel_body = axis_kernel_body<Body, typename body_parts<Body>::first_output>;
     const auto* kernel = reinterpret_cast<const void*>(&axis_kernel<kernel_body>);
     map_layout layout(b, {.is_strided = true, .along_axis = true});
-    auto l = std::make_unique<refreshed_launch<Body, typename kernel_body::arguments>>(b, kernel);
+    auto* l = new refreshed_launch<Body, typename kernel_body::arguments>(b, kernel);
+    std::unique_ptr<launch> owned(l);
     body_parts<Body>::fill_inputs(l->arguments.pass, layout);
     l->arguments.pass.before = b.before.as_argument();
     l->arguments.pass.after = b.after.as_argument();
     l->arguments.lines = layout.lines();
     l->threads = line_threads;
     l->blocks = blocks_for(b, layout.most_lines() * l->arguments.lines.threads, kernel, line_threads);
-    b.list.push_back(std::move(l));
+    b.list.push_back(std::move(owned));
 }
 
 }  // namespace plait::cuda

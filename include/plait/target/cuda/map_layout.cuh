@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
 namespace plait::cuda {
@@ -110,8 +109,8 @@ class map_layout {
         }
         std::vector<sum_range> wholes = tiles_.wholes();
         for (sum_range& r : wholes) { r.count = whole_count; }
-        s.wholes = b_.memory.table(std::span<const sum_range>(wholes));
-        s.tensors = b_.memory.table(std::span<const sum_range>(tiles_.tensors()));
+        s.wholes = b_.memory.table(wholes);
+        s.tensors = b_.memory.table(tiles_.tensors());
         const auto outputs = pass_.results.size();
         s.tiles = b_.memory.scratch<std::uint64_t>(outputs * static_cast<std::size_t>(s.n_tiles));
         s.parts = b_.memory.scratch<std::uint64_t>(outputs * static_cast<std::size_t>(s.n_parts * s.n_tensors));
@@ -163,13 +162,13 @@ class map_layout {
     }
     [[nodiscard]] std::byte* const* table_of(const std::vector<std::byte*>& addresses)
     {
-        return addresses.empty() ? nullptr : b_.memory.table(std::span<std::byte* const>(addresses));
+        return addresses.empty() ? nullptr : b_.memory.table(addresses);
     }
     void clear_own(int slot)
     {
         const std::size_t size = size_of(b_.slot_node(slot).type);
         args_.for_each_block(slot, [&](void* data, std::int64_t count) {
-            if (count > 0) { b_.list.push_back(std::make_unique<clearing>(data, static_cast<std::size_t>(count) * size)); }
+            if (count > 0) { b_.list.push_back(std::unique_ptr<launch>(new clearing(data, static_cast<std::size_t>(count) * size))); }
         });
     }
 

@@ -120,7 +120,7 @@ class map_space {
         }
         start_.count = host::elements_in(space_.dims, space_.count);
         if (facts_.is_strided) {
-            if (!facts_.along_axis) { host::collapse(space_, channels_); }
+            if (!facts_.along_axis) { host::collapse(space_, {channels_.data(), channels_.size()}); }
             start_.dims = space_.dims;
             for (int d = 0; d < space_.dims; ++d) {
                 start_.counts[d] = space_.count[d];

@@ -1,13 +1,12 @@
 // The steps of a kernel over elements: in registers, or, of what is the same for all elements, on the host.
 #pragma once
 
+#include <plait/core/algorithm.hpp>
 #include <plait/kernels/tile.hpp>
 #include <plait/target/cuda/members.cuh>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
-#include <iterator>
 #include <type_traits>
 #include <utility>
 
@@ -29,7 +28,7 @@ struct map_steps<kernels::list<Input...>, kernels::list<Step...>> {
         int v = n_in;
         const auto look = [&](op kind, int a, int b, int c) {
             constexpr op exact[] = {op::add, op::sub, op::mul, op::div, op::neg, op::abs, op::sqrt, op::cast};
-            const bool is_exact = std::ranges::find(exact, kind) != std::end(exact) && c < 0 && all[a] && (b < 0 || all[b]);
+            const bool is_exact = plait::detail::contains(exact, kind) && c < 0 && all[a] && (b < 0 || all[b]);
             all[v++] = is_exact;
         };
         (look(Step::kind, Step::a, Step::b, Step::c), ...);

@@ -1,12 +1,12 @@
 // How the space of a kernel over elements is cut into tiles: by parts of sums and by tensors, alike on all ranks.
 #pragma once
 
+#include <plait/core/algorithm.hpp>
 #include <plait/target/cuda/map_space.cuh>
 #include <plait/target/cuda/sums.cuh>
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace plait::cuda {
@@ -68,13 +68,13 @@ class map_tiles {
             else { cut_tensors(all, part); }
             wholes_.push_back({first, walk_.tiles, 0});
         }
-        const bool in_pieces = std::ranges::any_of(of_.channels(), [](const host::channel& c) { return c.view.in_pieces; });
+        const bool in_pieces = plait::detail::any_of(of_.channels(), [](const host::channel& c) { return c.view.in_pieces; });
         if (all.size() == 1 && !in_pieces) {
             walk_.tensor = all[0].tensor;
             return;
         }
         walk_.n_segments = static_cast<int>(all.size());
-        walk_.segments = b_.memory.table(std::span<const segment>(all));
+        walk_.segments = b_.memory.table(all);
     }
     void cut_tensors(std::vector<segment>& all, const slice_range& part)
     {

@@ -80,7 +80,7 @@ void build_exchange(pass_build& b)
     a.to = b.args.buffer(to).data;
     std::vector<std::byte*> all;
     for (int r = 0; r < b.args.ranks(); ++r) { all.push_back(b.args.buffer(o.slot, r).data); }
-    a.from = reinterpret_cast<std::byte* const*>(b.memory.table(std::span<std::byte* const>(all)));
+    a.from = reinterpret_cast<std::byte* const*>(b.memory.table(all));
     if (a.elements == 0) { return; }
     l->blocks = blocks_for(b, a.elements, kernel);
     b.list.push_back(std::move(l));
@@ -174,8 +174,8 @@ void build_embedding_of(pass_build& b)
                 data.push_back(static_cast<std::byte*>(p.data));
                 ends.push_back((ends.empty() ? 0 : ends.back()) + p.count);
             }
-            a.pieces = reinterpret_cast<std::byte* const*>(b.memory.table(std::span<std::byte* const>(data)));
-            a.ends = b.memory.table(std::span<const std::int64_t>(ends));
+            a.pieces = reinterpret_cast<std::byte* const*>(b.memory.table(data));
+            a.ends = b.memory.table(ends);
             a.first_index = which.begin[0];
         }
         a.to = host::in_slot(b.args, n, r.slot, out);

@@ -113,8 +113,8 @@ class pipeline_builder {
     void hand_over(bool from_beside)
     {
         const auto e = std::make_shared<stream_event>();
-        put(std::make_unique<recording>(e), from_beside);
-        put(std::make_unique<waiting>(e), !from_beside);
+        put(std::unique_ptr<launch>(new recording(e)), from_beside);
+        put(std::unique_ptr<launch>(new waiting(e)), !from_beside);
     }
 
     /// Whether pass p and the next one are one launch.
@@ -198,12 +198,12 @@ class pipeline_builder {
     /// What comes now on one stream comes after what this chunk has had on the other.
     void follow(bool beside)
     {
-        if (const auto& e = newest_[beside ? 0 : 1]) { put(std::make_unique<waiting>(e), beside); }
+        if (const auto& e = newest_[beside ? 0 : 1]) { put(std::unique_ptr<launch>(new waiting(e)), beside); }
     }
     void finish(bool beside)
     {
         newest_[beside ? 1 : 0] = std::make_shared<stream_event>();
-        put(std::make_unique<recording>(newest_[beside ? 1 : 0]), beside);
+        put(std::unique_ptr<launch>(new recording(newest_[beside ? 1 : 0])), beside);
     }
     /// Which ranks' part of pass j pass p waits for.
     [[nodiscard]] await_arguments ranks_of(plait::detail::signal_scope scope, std::size_t j, const pass_build& b) const

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -171,15 +170,14 @@ std::int64_t set_tiles(product_in_chunks& t, pass_build& b, const pass_result& r
         if (t.tiles == first) { add({}, 1); }  // nothing to multiply, but others may wait for the chunk
         for (std::size_t i = begin; i < parts.size(); ++i) { parts[i].tiles = static_cast<std::uint32_t>(t.tiles - first); }
     }
-    t.parts = b.memory.table(std::span<const product_part>(parts));
+    t.parts = b.memory.table(parts);
     t.n_parts = static_cast<int>(parts.size());
     t.signals = b.chunks->signals;
     t.signals.arrived = b.memory.scratch<std::uint32_t>(static_cast<std::size_t>(chunks));
     return t.tiles;
 }
 /// Puts a launch at the end of the build's list, with a block for each tile.
-template <class Launch>
-void add_tiles(pass_build& b, std::unique_ptr<Launch> l, std::int64_t tiles)
+inline void add_tiles(pass_build& b, std::unique_ptr<launch_of_kernel> l, std::int64_t tiles)
 {
     if (tiles == 0) { return; }
     l->blocks = static_cast<int>(std::min<std::int64_t>(tiles, 0x7fff'ffff));
@@ -196,11 +194,12 @@ void build_product(pass_build& b)
         if constexpr (Pass::is_blas) {
             if (add_blas_product(b, Pass::result, Pass::product(b, r))) { continue; }
         }
-        auto l = std::make_unique<kernel_launch<product_launch<Tiles, epilogue>>>(
+        auto* l = new kernel_launch<product_launch<Tiles, epilogue>>(
             b.stage, reinterpret_cast<const void*>(Pass::template kernel<Tiles, epilogue>()));
+        std::unique_ptr<launch_of_kernel> owned(l);
         const bool aligned = reinterpret_cast<std::uintptr_t>(b.args.buffer(r.slot).data) % alignment == 0;
         const std::int64_t tiles = set_tiles<Pass>(l->arguments.tiles, b, r, aligned);
-        add_tiles(b, std::move(l), tiles);
+        add_tiles(b, std::move(owned), tiles);
     }
 }
 
@@ -216,12 +215,13 @@ void build_product_with_next(Body, std::integral_constant<int, J>, pass_build& b
     facts.row_dims = row_dims;
     facts.group = Pass::group;
     map_layout layout(of_next, facts);
-    auto l = std::make_unique<refreshed_launch<Body, product_launch<Tiles, epilogue>>>(
+    auto* l = new refreshed_launch<Body, product_launch<Tiles, epilogue>>(
         of_next, reinterpret_cast<const void*>(Pass::template kernel<Tiles, epilogue>()));
+    std::unique_ptr<launch_of_kernel> owned(l);
     parts::fill(l->arguments.pass, layout);
     const bool aligned = layout.space().vectors && parts::template are_aligned<Pass::group>(l->arguments.pass, 0);
     const std::int64_t tiles = set_tiles<Pass>(l->arguments.tiles, b, b.pass.results[0], aligned);
-    add_tiles(b, std::move(l), tiles);
+    add_tiles(b, std::move(owned), tiles);
 }
 
 }  // namespace plait::cuda

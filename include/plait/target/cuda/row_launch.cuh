@@ -90,7 +90,7 @@ class row_launch<row_body<Held, Stage...>> : public kernel_launch<typename row_b
 template <class Body>
 void build_rows(Body, pass_build& b)
 {
-    b.list.push_back(std::make_unique<row_launch<Body>>(b));
+    b.list.push_back(std::unique_ptr<launch>(new row_launch<Body>(b)));
 }
 
 /// The stage of pass P in the run that begins with pass First, an empty object.

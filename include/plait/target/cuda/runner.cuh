@@ -1,8 +1,9 @@
 // The CUDA target: the passes of a plan as kernels on the stream of a communicator.
 #pragma once
 
+#include <plait/core/algorithm.hpp>
 #include <plait/fabric/addresses.hpp>
-#include <plait/run/executable.hpp>
+#include <plait/run/any_executable.hpp>
 #include <plait/target/cuda/pass_meetings.cuh>
 #include <plait/target/cuda/pipeline.cuh>
 #include <plait/target/cuda/remote_moves.cuh>
@@ -10,7 +11,6 @@
 #include <plait/target/cuda/target.cuh>
 #include <plait/target/cuda/trace.cuh>
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -129,7 +129,7 @@ class runner {
     [[nodiscard]] plait::detail::chunking cut(std::size_t first) const
     {
         const auto until = static_cast<std::size_t>(image_.plan.passes[first].chunked_until);
-        return choose_device_chunks(args_, image_.plan.passes.subspan(first, until - first), args_.parameters().chunks);
+        return choose_device_chunks(args_, {&image_.plan.passes[first], until - first}, args_.parameters().chunks);
     }
     static plait::detail::chunking whole()
     {
@@ -175,7 +175,7 @@ class runner {
             }
             const joint_launch next = launch_from(p);
             const auto passes = image_.plan.passes.subspan(p, next.passes);
-            const bool before = pass.barrier_before || depends_in_pipeline(image_.plan.passes, p, next.passes) || (!met && std::ranges::any_of(passes, touches_peers));
+            const bool before = pass.barrier_before || depends_in_pipeline(image_.plan.passes, p, next.passes) || (!met && plait::detail::any_of(passes, touches_peers));
             build_whole(p, next, before, p + next.passes == n && image_.plan.barrier_after);
             met = met || before;
             p += next.passes;
@@ -208,7 +208,7 @@ class runner {
         const auto passes = image_.plan.passes.subspan(p, how.passes);
         // What a product could do in its epilogue meets outside: another rank's buffers may allow that, and ranks meet alike.
         const bool may_be_joined = p > 0 && code_[p - 1].with_next != nullptr;
-        const bool inside = image_.groups == 1 && std::ranges::all_of(passes, meets_inside) && !may_be_joined;
+        const bool inside = image_.groups == 1 && !plait::detail::any_of(passes, [](const pass_view& q) { return !meets_inside(q); }) && !may_be_joined;
         launch_list list;
         pass_build b = build_of(p, list);
         if (before && inside) { b.before = b.reports; }
@@ -238,11 +238,11 @@ class runner {
     }
     [[nodiscard]] bool has_pipelines() const
     {
-        return std::ranges::any_of(image_.plan.passes, [](const pass_view& p) { return p.chunked_until != 0; });
+        return plait::detail::any_of(image_.plan.passes, [](const pass_view& p) { return p.chunked_until != 0; });
     }
     [[nodiscard]] bool has_launches_at_once() const
     {
-        return std::ranges::any_of(code_, [](const pass_code& c) { return c.in_chunks != nullptr; });
+        return plait::detail::any_of(code_, [](const pass_code& c) { return c.in_chunks != nullptr; });
     }
     [[nodiscard]] std::size_t signal_words() const
     {

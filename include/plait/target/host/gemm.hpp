@@ -1,6 +1,7 @@
 // The matrix product of the host.
 #pragma once
 
+#include <plait/core/algorithm.hpp>
 #include <plait/target/host/gemm_blas.hpp>
 #include <plait/target/host/gemm_own.hpp>
 #include <plait/target/host/gemm_scratch.hpp>
@@ -27,7 +28,7 @@ inline bool blas_knows_processor()
     static const bool known = [] {
         const std::string_view core = openblas_get_corename();
         constexpr std::string_view without_avx512[] = {"Haswell", "Zen", "Sandybridge", "Nehalem", "Prescott"};
-        return own::best() != own::instructions::avx512 || std::ranges::find(without_avx512, core) == std::ranges::end(without_avx512);
+        return own::best() != own::instructions::avx512 || !plait::detail::contains(without_avx512, core);
     }();
     return known;
 }

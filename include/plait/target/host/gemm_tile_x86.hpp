@@ -8,9 +8,9 @@
 
 #include <plait/core/bf16.hpp>
 #include <plait/core/f16.hpp>
+#include <plait/target/host/x86.hpp>
 
 #include <cpuid.h>
-#include <immintrin.h>
 
 #include <cstddef>
 #include <type_traits>
@@ -22,57 +22,23 @@
 
 namespace plait::host::detail {
 
-// The few instructions that tiles are made of, for both sizes of number. Written as intrinsics, because whether a
-// compiler makes an fma of a product and a sum depends on its flags, and the bits must not.
-
+// What tiles are made of, for both sizes of number. Instructions, because whether a compiler makes an fma of a product and a
+// sum depends on its flags, and the bits must not.
 template <class S>
-struct ymm;
-template <>
-struct ymm<float> {
-    using type = __m256;
-    [[gnu::always_inline, gnu::target("avx2,fma")]] static __m256 load(const float* p) { return _mm256_loadu_ps(p); }
-    [[gnu::always_inline, gnu::target("avx2,fma")]] static void store(float* p, __m256 v) { _mm256_storeu_ps(p, v); }
-    [[gnu::always_inline, gnu::target("avx2,fma")]] static __m256 all(float x) { return _mm256_set1_ps(x); }
-    [[gnu::always_inline, gnu::target("avx2,fma")]] static __m256 link(__m256 a, __m256 b, __m256 sum)
-    {
-        return _mm256_fmadd_ps(a, b, sum);
-    }
+struct ymm {
+    using type = decltype(x86::load_32(static_cast<const S*>(nullptr)));
+    [[gnu::always_inline, gnu::target("avx2,fma")]] static type load(const S* p) { return x86::load_32(p); }
+    [[gnu::always_inline, gnu::target("avx2,fma")]] static void store(S* p, type v) { x86::store_32(p, v); }
+    [[gnu::always_inline, gnu::target("avx2,fma")]] static type all(S x) { return x86::all_32(x); }
+    [[gnu::always_inline, gnu::target("avx2,fma")]] static type link(type a, type b, type sum) { return x86::fma(a, b, sum); }
 };
-template <>
-struct ymm<double> {
-    using type = __m256d;
-    [[gnu::always_inline, gnu::target("avx2,fma")]] static __m256d load(const double* p) { return _mm256_loadu_pd(p); }
-    [[gnu::always_inline, gnu::target("avx2,fma")]] static void store(double* p, __m256d v) { _mm256_storeu_pd(p, v); }
-    [[gnu::always_inline, gnu::target("avx2,fma")]] static __m256d all(double x) { return _mm256_set1_pd(x); }
-    [[gnu::always_inline, gnu::target("avx2,fma")]] static __m256d link(__m256d a, __m256d b, __m256d sum)
-    {
-        return _mm256_fmadd_pd(a, b, sum);
-    }
-};
-
 template <class S>
-struct zmm;
-template <>
-struct zmm<float> {
-    using type = __m512;
-    [[gnu::always_inline, gnu::target("avx512f")]] static __m512 load(const float* p) { return _mm512_loadu_ps(p); }
-    [[gnu::always_inline, gnu::target("avx512f")]] static void store(float* p, __m512 v) { _mm512_storeu_ps(p, v); }
-    [[gnu::always_inline, gnu::target("avx512f")]] static __m512 all(float x) { return _mm512_set1_ps(x); }
-    [[gnu::always_inline, gnu::target("avx512f")]] static __m512 link(__m512 a, __m512 b, __m512 sum)
-    {
-        return _mm512_fmadd_ps(a, b, sum);
-    }
-};
-template <>
-struct zmm<double> {
-    using type = __m512d;
-    [[gnu::always_inline, gnu::target("avx512f")]] static __m512d load(const double* p) { return _mm512_loadu_pd(p); }
-    [[gnu::always_inline, gnu::target("avx512f")]] static void store(double* p, __m512d v) { _mm512_storeu_pd(p, v); }
-    [[gnu::always_inline, gnu::target("avx512f")]] static __m512d all(double x) { return _mm512_set1_pd(x); }
-    [[gnu::always_inline, gnu::target("avx512f")]] static __m512d link(__m512d a, __m512d b, __m512d sum)
-    {
-        return _mm512_fmadd_pd(a, b, sum);
-    }
+struct zmm {
+    using type = decltype(x86::load_64(static_cast<const S*>(nullptr)));
+    [[gnu::always_inline, gnu::target("avx512f")]] static type load(const S* p) { return x86::load_64(p); }
+    [[gnu::always_inline, gnu::target("avx512f")]] static void store(S* p, type v) { x86::store_64(p, v); }
+    [[gnu::always_inline, gnu::target("avx512f")]] static type all(S x) { return x86::all_64(x); }
+    [[gnu::always_inline, gnu::target("avx512f")]] static type link(type a, type b, type sum) { return x86::fma(a, b, sum); }
 };
 
 /// How far from the row of b that is read one is asked for, in elements. A packed b comes from far away once, and the
@@ -133,13 +99,8 @@ struct avx2_tile {
         std::size_t i = 0;
         if constexpr (!std::is_same_v<S, T>) {
             for (; i + 8 <= n; i += 8) {
-                const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
-                if constexpr (std::is_same_v<T, f16>) {
-                    _mm256_storeu_ps(to + i, _mm256_cvtph_ps(bits));
-                } else {
-                    const __m256i upper = _mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16);
-                    _mm256_storeu_ps(to + i, _mm256_castsi256_ps(upper));
-                }
+                if constexpr (std::is_same_v<T, f16>) { x86::store_32(to + i, x86::load_f16(from + i)); }
+                else { x86::store_32(to + i, x86::load_bf16(from + i)); }
             }
         }
         for (; i < n; ++i) { to[i] = static_cast<S>(from[i]); }
@@ -152,8 +113,7 @@ struct avx2_tile {
         std::size_t i = 0;
         for (; i + 8 <= n; i += 8) {
             if constexpr (std::is_same_v<Out, f16>) {
-                const __m128i bits = _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT);
-                _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), bits);
+                x86::store_f16(to + i, x86::load_32(from + i));
             } else {
                 for (std::size_t j = i; j < i + 8; ++j) { to[j] = static_cast<Out>(from[j]); }
             }

@@ -75,7 +75,7 @@ class pass_scratch {
     std::span<const std::byte*> addresses(std::size_t n)
     {
         if (addresses_.size() < n) { addresses_.resize(n); }
-        return std::span(addresses_).first(n);
+        return {addresses_.data(), n};
     }
 
     contraction_scratch contraction;
@@ -140,7 +140,7 @@ struct pass_context {
     }
     [[nodiscard]] std::span<channel> channels() const
     {
-        return std::span(scratch.channels).first(static_cast<std::size_t>(n_operands() + n_results()));
+        return {scratch.channels, static_cast<std::size_t>(n_operands() + n_results())};
     }
 };
 

@@ -1,6 +1,7 @@
 // Walking an index space: strides of the streams that take part, contiguous runs, tensors of a scattered dimension.
 #pragma once
 
+#include <plait/core/algorithm.hpp>
 #include <plait/core/slice.hpp>
 #include <plait/graph/node.hpp>
 #include <plait/plan/arguments.hpp>
@@ -119,8 +120,8 @@ inline packed_extent tensors_of(const arguments& args, const pass_view& pass, co
         const node& v = args.image().slot_node(slot);
         return (v.dims == 1 && is_per_tensor(v.shape[0])) || !args.buffer(slot).pieces.empty();
     };
-    const bool any = std::ranges::any_of(pass.operands, [&](const pass_operand& o) { return needs_them(o.slot); }) ||
-                     std::ranges::any_of(pass.results, [&](const pass_result& r) { return needs_them(r.slot); });
+    const bool any = plait::detail::any_of(pass.operands, [&](const pass_operand& o) { return needs_them(o.slot); }) ||
+                     plait::detail::any_of(pass.results, [&](const pass_result& r) { return needs_them(r.slot); });
     return any ? n.shape[0] : 0;
 }
 

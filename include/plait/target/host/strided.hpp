@@ -35,8 +35,8 @@ inline box box_of(const arguments& args, const node& n, const chunk& within = {}
 {
     const space s = space_of(args, n, n.sliced_along(), args.rank(), within);
     box b;
-    std::ranges::copy(s.begin, b.begin);
-    std::ranges::copy(s.count, b.count);
+    std::copy_n(s.begin, max_dims, b.begin);
+    std::copy_n(s.count, max_dims, b.count);
     return b;
 }
 
