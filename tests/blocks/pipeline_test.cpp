@@ -1,7 +1,7 @@
-// The block between pipeline groups in all its schedules, and what its send carries.
+// The block between pipeline groups in all its schedules.
 #include "block.hpp"
 
-#include <plait/plait.hpp>
+#include <plait/blocks/pipeline.hpp>
 
 namespace {
 
@@ -40,33 +40,6 @@ TEST_CASE("pipeline_projection: f32")
     block::check_all({erased(projection::unscheduled, "unscheduled"), erased(projection::fused, "fused"),
                       erased(projection::overlapped, "overlapped")},
                      3);
-}
-
-/// Bytes that a rank of group 0 moves in one run: with slices of H, H divisible by the ranks.
-std::uint64_t bytes_of_senders(const harness::program& p, int ranks, const block::sizes& z)
-{
-    std::uint64_t bytes = 0;
-    harness::run(p, ranks, block::inputs(p, ranks, z), 1, {}, {}, [&](pl::thread_communicator& comm) {
-        if (comm.rank() == 0) { bytes = comm.wire().bytes(); }
-    });
-    return bytes;
-}
-
-TEST_CASE("pipeline: a sliced send carries 1/n, counted by the fabric")
-{
-    using block_t = pl::blocks::pipeline<float, 2>;
-    for (int ranks : {1, 2, 4}) {
-        const block::sizes z{2, 6, 16, 1};
-        const std::uint64_t whole = 4 * 2 * 6 * 16;
-        const auto n = static_cast<std::uint64_t>(ranks);
-        const std::uint64_t reduce = whole * (n - 1) / n;  // an all_gather moves as much
-        CAPTURE(ranks);
-        CHECK(bytes_of_senders(erased(block_t::unscheduled, "AR"), ranks, z) == 2 * reduce + whole);
-        CHECK(bytes_of_senders(erased(block_t::sliced, "RS"), ranks, z) == reduce + whole / n);
-        CHECK(bytes_of_senders(erased(block_t::fused, "fused"), ranks, z) == reduce + whole / n);
-        CHECK(bytes_of_senders(erased(block_t::overlapped, "overlapped"), ranks, z) == reduce + whole / n);
-        CHECK(bytes_of_senders(erased(block_t::all_reduced, "AR on slices"), ranks, z) == 2 * reduce + whole / n);
-    }
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 // Reductions of numbers that are hard to add: errors within bounds against float64, and what is no number travels.
 #include "run/check.hpp"
+#include "slow.hpp"
 
 #include <plait/lang/program.hpp>
 #include <plait/schedule/schedule.hpp>
 
 #include <cmath>
 #include <type_traits>
+#include <vector>
 
 namespace {
 
@@ -21,7 +23,6 @@ struct reductions {
     static constexpr auto x = pl::tensor<"x", T>(r, N);
     static constexpr auto g = pl::tensor<"g", T>(pl::local, N);
     static constexpr auto all = pl::label<"all">(pl::all_reduce(pl::sum, g));
-    static constexpr auto low = pl::tensor<"low", T>(r);
     using norm_type = std::conditional_t<(sizeof(T) < 4), float, T>;
     static constexpr auto prog = pl::program<"reductions">(
         pl::update(pl::tensor<"sum", T>(r), pl::sum(x)), pl::update(pl::tensor<"mean", T>(r), pl::mean(x)),
@@ -77,8 +78,8 @@ void check_errors(const std::string& what, element f)
     constexpr double own = limits<T>::epsilon;
     constexpr double wide = 0x1p-24;
     const std::vector<harness::program> all = reductions<T>::schedules();
-    for (const int ranks : {1, 2, 5}) {
-        for (const std::int64_t n : {1, 7, 1023, 5000}) {
+    for (const int ranks : runs_slowly ? std::vector{3} : std::vector{1, 2, 5}) {
+        for (const std::int64_t n : runs_slowly ? std::vector<std::int64_t>{1, 1025} : std::vector<std::int64_t>{1, 7, 1023, 5000}) {
             CAPTURE(what);
             CAPTURE(ranks);
             CAPTURE(n);
@@ -157,8 +158,8 @@ void check_odd(double odd, double sum, double high, double low, double norm)
 {
     const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
     for (const harness::program& p : reductions<T>::schedules()) {
-        for (const int ranks : {1, 3}) {
-            for (const std::int64_t n : {1, 65, 2049}) {
+        for (const int ranks : runs_slowly ? std::vector{3} : std::vector{1, 3}) {
+            for (const std::int64_t n : runs_slowly ? std::vector<std::int64_t>{1, 65} : std::vector<std::int64_t>{1, 65, 2049}) {
                 for (const std::size_t at : {std::size_t{0}, static_cast<std::size_t>(n - 1)}) {
                     CAPTURE(p.name);
                     CAPTURE(n);

@@ -86,8 +86,13 @@ template <int Seed>
 std::vector<harness::program> schedules()
 {
     std::vector<harness::program> all;
+#if defined(PLAIT_TEST_CUDA)  // nvcc takes 20 GB for hundreds of schedules
+    constexpr auto found = pl::explore<48>(random_program<Seed>(), pl::first<40>(pl::same_storage));
+    constexpr int chosen = 4;
+#else
     constexpr auto found = pl::explore<1024>(random_program<Seed>());
     constexpr int chosen = 6;
+#endif
     [&]<int... I>(std::integer_sequence<int, I...>) {
         const auto take = [&]<int K>(std::integral_constant<int, K>) {
             constexpr int i = K == 0 ? 0 : K == 1 ? found.size - 1 : draw(Seed, 100, K, found.size);
@@ -118,13 +123,19 @@ void check_seed()
     }
 }
 
-TEST_CASE("random programs, first half")
+TEST_CASE("random programs, first quarter")
 {
     check_seed<1>();
     check_seed<2>();
+}
+
+#if !defined(PLAIT_TEST_CUDA)
+TEST_CASE("random programs, second quarter")
+{
     check_seed<3>();
     check_seed<4>();
 }
+#endif
 
 #if !PLAIT_SLOW  // half of them show what sanitizers can see
 TEST_CASE("random programs, second half")

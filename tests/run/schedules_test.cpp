@@ -1,59 +1,15 @@
 // Every schedule that explore finds of a program gives the bits of the unscheduled program.
-#include "run/check.hpp"
+#include "run/all_schedules.hpp"
 
-#include <plait/optim/lamb.hpp>
-#include <plait/optim/sgd.hpp>
-#include <plait/tune/explore.hpp>
+#include <plait/lang/program.hpp>
+#include <plait/schedule/schedule.hpp>
 
 namespace {
 
 namespace pl = plait;
 using namespace pl::literals;
-
-template <class Program>
-std::vector<harness::program> all_schedules(Program p)
-{
-    std::vector<harness::program> all;
-    pl::explore(p).for_each(
-        [&](auto schedule, std::string_view how) { all.push_back(harness::erased(schedule, std::string(how))); });
-    return all;
-}
-
-/// All against the first, which is checked against the oracle.
-void check_all(const std::vector<harness::program>& all, const std::map<std::string, std::int64_t>& extents, int ranks,
-               const std::map<std::string, double>& scalars, double ulps)
-{
-    reference::inputs given = harness::random_inputs(all[0], ranks, extents, 1, 0.1, 2);
-    given.scalars = scalars;
-    const harness::outcome first = harness::check(all[0], ranks, given, ulps);
-    for (const harness::program& p : all) {
-        CAPTURE(p.name);
-        CAPTURE(ranks);
-        CHECK(harness::run(p, ranks, given) == first);
-    }
-}
-
-const std::map<std::string, double> scalars{
-    {"lr", 0.01F}, {"beta1", 0.9F},    {"beta2", 0.99F},    {"eps", 1e-6F},         {"c1", 0.1F},
-    {"c2", 0.01F}, {"momentum", 0.9F}, {"inv_scale", 0.5F}, {"weight_decay", 0.1F}, {"max_norm", 0.5F}};
-
-TEST_CASE("Adam")
-{
-    const auto all = all_schedules(pl::optim::adam<>::unscheduled);
-    CHECK(all.size() == 19);
-    for (int ranks : {1, 2, 3, 5}) {
-        for (std::int64_t n : {0, 1, 4, 1025, 3001}) { check_all(all, {{"N", n}}, ranks, scalars, 40); }
-    }
-}
-
-TEST_CASE("clipped SGD with a bf16 model")
-{
-    const auto all = all_schedules(pl::optim::sgd<pl::bf16, pl::bf16, pl::optim::options{.clip = true}>::unscheduled);
-    CHECK(all.size() == 19);
-    for (int ranks : {1, 2, 4}) {
-        for (std::int64_t n : {1, 3, 2050}) { check_all(all, {{"N", n}}, ranks, scalars, 200); }
-    }
-}
+using harness::all_schedules;
+using harness::check_all;
 
 TEST_CASE("a block of two dimensions, with a reduction along rows and a mean over the whole")
 {
@@ -73,23 +29,6 @@ TEST_CASE("a block of two dimensions, with a reduction along rows and a mean ove
         for (const auto& [a, b] : {std::pair{1, 1}, std::pair{5, 3}, std::pair{3, 1100}, std::pair{0, 2}}) {
             check_all(all, {{"A", a}, {"B", b}}, ranks, {}, 4);
         }
-    }
-}
-
-TEST_CASE("two labelled collectives, scheduled apart and together")
-{
-    constexpr auto N = pl::dim<"N">;
-    constexpr auto g = pl::tensor<"g", float>(pl::local, N);
-    constexpr auto h = pl::tensor<"h", float>(pl::local, N);
-    constexpr auto x = pl::tensor<"x", float>(pl::replicated, N);
-    constexpr auto y = pl::tensor<"y", float>(pl::replicated, N);
-    constexpr auto a = pl::label<"a">(pl::all_reduce(pl::sum, g));
-    constexpr auto b = pl::label<"b">(pl::broadcast(h, pl::root<0>));
-    constexpr auto prog = pl::program<"two">(pl::update(x, x - a * 0.5_c), pl::update(y, y * b + a));
-    const auto all = all_schedules(prog);
-    CHECK(all.size() > 20);
-    for (int ranks : {1, 3}) {
-        for (std::int64_t n : {1, 2, 2500}) { check_all(all, {{"N", n}}, ranks, {}, 4); }
     }
 }
 
