@@ -1,6 +1,6 @@
 # Compiles each header of INCLUDE/FOLDER alone with COMPILER and FLAGS, syntax only. With AT_ONCE: the headers of FOLDER
 # and its subfolders as one source, beside OUTPUT; with nvcc as CUDA, and HOST as the host compiler. Headers that match
-# LEFT_OUT are not compiled. With KIND cuda: each .cuh alone, by nvcc.
+# LEFT_OUT are not compiled. With KIND cuda: each .cuh alone, by nvcc, whose front end for devices reads functions of the host, too.
 cmake_minimum_required(VERSION 3.25)
 
 separate_arguments(flags UNIX_COMMAND "${FLAGS}")
@@ -21,8 +21,8 @@ if(KIND STREQUAL "cuda")
         string(MAKE_C_IDENTIFIER ${header} name)
         set(source ${OUTPUT}/${name}.cu)
         file(WRITE ${source} "#include <${header}>\n")
-        execute_process(COMMAND ${COMPILER} -std=c++20 -gencode arch=compute_80,code=compute_80 -Werror all-warnings -ccbin ${HOST}
-                                -I ${INCLUDE} -c ${source} -o ${OUTPUT}/${name}.o RESULT_VARIABLE result)
+        execute_process(COMMAND ${COMPILER} -std=c++20 -arch=compute_80 -Werror all-warnings -ccbin ${HOST}
+                                -I ${INCLUDE} -ptx ${source} -o ${OUTPUT}/${name}.ptx RESULT_VARIABLE result)
         if(NOT result EQUAL 0)
             list(APPEND failed ${header})
         endif()
