@@ -99,7 +99,7 @@ TEST_CASE("CUDA: the epilogue of a product of transposed operands, of other dtyp
     constexpr auto y3 = pl::tensor<"y", float>(pl::replicated, B, M, N);
     constexpr auto each = pl::tensor<"each", float>(pl::replicated, B, 1_c, N);
     constexpr auto bias = pl::tensor<"bias", float>(pl::replicated, N);
-    for (const auto& [m, k, n] : {std::array<std::int64_t, 3>{129, 9, 136}, {5, 4, 7}, {0, 2, 3}, {3, 1, 16}}) {
+    for (const auto& [m, k, n] : {std::array<std::int64_t, 3>{67, 9, 72}, {5, 4, 7}, {0, 2, 3}, {3, 1, 16}}) {
         check_both("transposed", y, c, pl::matmul(at, bt, pl::transposed_both),
                    [&](auto x) { return pl::cast<float>(x) * wide + pl::dropout(wide, p, seed); }, {{"M", m}, {"K", k}, {"N", n}});
         const sizes z{{"B", 3}, {"M", m}, {"K", k}, {"N", n}};

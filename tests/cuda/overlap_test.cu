@@ -92,7 +92,7 @@ void check_parts(std::initializer_list<int> all_ranks, std::initializer_list<int
         }
     }
 }
-TEST_CASE("CUDA peers: the epilogue of an overlapped product, f32") { check_parts<float>({1, 2, 3, 4}, {1, 2, 3, 7}); }
+TEST_CASE("CUDA peers: the epilogue of an overlapped product, f32") { check_parts<float>({1, 3, 4}, {1, 2, 7}); }
 TEST_CASE("CUDA peers: the epilogue of an overlapped product, f16") { check_parts<pl::f16>({1, 3}, {1, 3}); }
 
 TEST_CASE("CUDA peers: two products in a pipeline, of which the first has an epilogue")
