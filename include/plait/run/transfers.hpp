@@ -7,7 +7,7 @@
 #include <plait/plan/arguments.hpp>
 #include <plait/plan/plan.hpp>
 #include <plait/run/chunks.hpp>
-#include <plait/target/host/map_pass.hpp>
+#include <plait/target/host/all_reduce_crossover.hpp>
 #include <plait/target/host/space.hpp>
 
 #include <algorithm>

@@ -6,6 +6,7 @@
 #include <plait/graph/node.hpp>
 #include <plait/plan/arguments.hpp>
 #include <plait/plan/plan.hpp>
+#include <plait/target/host/all_reduce_crossover.hpp>
 #include <plait/target/host/copy.hpp>
 #include <plait/target/host/pass_context.hpp>
 #include <plait/target/host/space.hpp>
@@ -21,18 +22,6 @@ namespace plait::host {
 
 /// From how many bytes of a result on, copies to peers go past the caches.
 inline constexpr std::int64_t streaming_bytes = std::int64_t{1} << 21;
-/// Up to how many bytes two ranks each combine the whole of an all_reduce by themselves.
-inline constexpr std::int64_t one_shot_bytes = std::int64_t{1} << 14;
-
-/// Whether an unfused all_reduce hands slices around; all ranks decide alike.
-inline bool is_two_shot(const arguments& args, const node& n)
-{
-    switch (args.parameters().all_reduce) {
-    case all_reduce_algorithm::one_shot: return false;
-    case all_reduce_algorithm::two_shot: return true;
-    default: return args.ranks() > 2 || args.elements_of(n) * static_cast<std::int64_t>(size_of(n.type)) > one_shot_bytes;
-    }
-}
 
 /// Elements that are computed and then handed to the peers at a time, where nothing is kept in tiles: the memory is read by
 /// the computation and written by the copies in turns, and long turns are faster.
