@@ -15,8 +15,8 @@ void clear_log();
 
 /// Executed instructions by class: those of warps, and of threads.
 struct class_counts {
-    std::array<std::uint64_t, 15> warps{};
-    std::array<std::uint64_t, 15> threads{};
+    std::array<std::uint64_t, n_instruction_classes> warps{};
+    std::array<std::uint64_t, n_instruction_classes> threads{};
     std::uint64_t all_warps() const;
     std::uint64_t all_threads() const;
 };

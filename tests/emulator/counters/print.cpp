@@ -6,8 +6,6 @@
 namespace emulator {
 namespace {
 
-constexpr std::size_t n_classes = 15;
-
 void field(std::string& out, const char* name, std::uint64_t value, bool last = false)
 {
     out += std::string("\"") + name + "\": " + std::to_string(value) + (last ? "" : ", ");
@@ -49,9 +47,9 @@ std::string line(const char* format, const std::string& kernel, std::uint64_t wa
 
 const char* name_of(instruction_class k)
 {
-    constexpr const char* names[n_classes] = {"integer",    "f16",     "f32",       "f64",     "special",
+    constexpr const char* names[n_instruction_classes] = {"integer",    "f16",     "f32",       "f64",     "special",
                                               "conversion", "move",    "predicate", "control", "memory",
-                                              "atomic",     "barrier", "warp",      "matrix",  "other"};
+                                              "atomic",     "barrier", "warp",      "matrix",  "multicast", "other"};
     return names[static_cast<std::size_t>(k)];
 }
 
@@ -68,8 +66,8 @@ std::string as_json(const std::vector<std::shared_ptr<launch_counters>>& launche
         field(out, "warp_instructions", classes.all_warps());
         field(out, "thread_instructions", classes.all_threads());
         out += "\"thread_instructions_by_class\": {";
-        for (std::size_t k = 0; k < n_classes; ++k) {
-            field(out, name_of(static_cast<instruction_class>(k)), classes.threads[k], k + 1 == n_classes);
+        for (std::size_t k = 0; k < n_instruction_classes; ++k) {
+            field(out, name_of(static_cast<instruction_class>(k)), classes.threads[k], k + 1 == n_instruction_classes);
         }
         out += "}, ";
         space_fields(out, "global", c->global);

@@ -4,6 +4,7 @@
 #include "../ptx/syntax.hpp"
 #include "type.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -50,8 +51,10 @@ enum class instruction_class : std::uint8_t {
     barrier,
     warp,
     matrix,
+    multicast,
     other
 };
+inline constexpr std::size_t n_instruction_classes = 16;
 
 struct allocation;
 struct context;

@@ -27,6 +27,13 @@ const char* verb(access_kind k)
     throw kernel_fault{error};
 }
 
+[[noreturn, gnu::noinline]] void fail_multicast(context& c, const instruction& i, unsigned lane, std::uint64_t address,
+                                                unsigned bytes, const std::string& why, rule r = rule::bounds)
+{
+    fail(c, i, lane, r, illegal_address,
+         "a multimem access of " + std::to_string(bytes) + " bytes at " + hexadecimal(address) + ": " + why);
+}
+
 [[noreturn, gnu::noinline]] void fail_global(context& c, const instruction& i, unsigned lane, std::uint64_t address,
                                              unsigned bytes, access_kind kind)
 {
@@ -66,6 +73,11 @@ place locate_global(context& c, const instruction& i, unsigned lane, std::uint64
         a = memory().find(address);
         if (a == nullptr || !usable(c, *a, address, bytes)) { fail_global(c, i, lane, address, bytes, kind); }
         i.seen = a;
+    }
+    if (a->kind == memory_kind::multicast) {
+        fail(c, i, lane, rule::bounds, illegal_address,
+             std::string(verb(kind)) + " of " + std::to_string(bytes) + " bytes at " + hexadecimal(address) + ": in " +
+                 a->name + ", multicast memory, which only multimem instructions access");
     }
     if (kind != access_kind::load && (a->kind == memory_kind::constant || a->kind == memory_kind::parameters)) {
         fail(c, i, lane, rule::bounds, illegal_address, "a store to " + a->name + ", which kernels may only read");
@@ -112,6 +124,38 @@ place locate_anywhere(context& c, const instruction& i, unsigned lane, std::uint
                  " of the thread's " + std::to_string(local.size()) + " bytes of local memory");
     }
     return {local.data() + address, space::local, address, nullptr};
+}
+
+std::vector<place> locate_multicast(context& c, const instruction& i, unsigned lane, std::uint64_t address,
+                                    unsigned bytes, access_kind kind)
+{
+    if ((address & (bytes - 1)) != 0) {
+        fail(c, i, lane, rule::misaligned, misaligned_address,
+             std::string("multimem ") + verb(kind) + " of " + std::to_string(bytes) + " bytes at " +
+                 hexadecimal(address));
+    }
+    allocation* a = memory().nearest(address);
+    if (a == nullptr || a->kind != memory_kind::multicast || address - a->begin >= a->size + (1u << 20)) {
+        fail_multicast(c, i, lane, address, bytes, "no multicast memory is there");
+    }
+    if (!a->holds(address, bytes)) {
+        fail_multicast(c, i, lane, address, bytes, std::to_string(address - a->begin) + " bytes into " + a->name);
+    }
+    if ((a->devices >> c.k->device & 1) == 0) {
+        fail_multicast(c, i, lane, address, bytes,
+                       "in " + a->name + ", of which device " + std::to_string(c.k->device) + " is no part");
+    }
+    std::vector<place> all;
+    for (const allocation* m : a->members) {
+        if (!m->live || !m->alias_of->live) {
+            fail_multicast(c, i, lane, address, bytes, "in " + a->name + ", of which " + m->name + " is gone",
+                           rule::use_after_free);
+        }
+        const std::uint64_t offset = m->alias_offset + (address - a->begin);
+        all.push_back(
+            {reinterpret_cast<std::uint8_t*>(m->alias_of->begin + offset), space::global, offset, m->alias_of});
+    }
+    return all;
 }
 
 void report_unwritten(context& c, const instruction& i, unsigned lane, const place& p, unsigned bytes)

@@ -5,6 +5,8 @@
 #include "../memory/windows.hpp"
 #include "context.hpp"
 
+#include <vector>
+
 namespace emulator {
 
 /// Bytes that a lane accesses.
@@ -36,6 +38,10 @@ inline place locate(context& c, const instruction& i, unsigned lane, std::uint64
     }
     return locate_anywhere(c, i, lane, address, bytes, kind);
 }
+
+/// The places of `bytes` bytes at a multicast address, one for each member. Ends the kernel when there are none.
+std::vector<place> locate_multicast(context& c, const instruction& i, unsigned lane, std::uint64_t address,
+                                    unsigned bytes, access_kind kind);
 
 /// Reports that some byte was never written, if so.
 void report_unwritten(context& c, const instruction& i, unsigned lane, const place& p, unsigned bytes);

@@ -5,6 +5,7 @@
 #include "../numeric/small_float.hpp"
 #include "../schedule/progress.hpp"
 #include "../schedule/settings.hpp"
+#include "atomic.hpp"
 #include "lanewise.hpp"
 #include "modifiers.hpp"
 
@@ -14,7 +15,7 @@
 namespace emulator {
 namespace {
 
-enum operation : std::uint8_t { op_add, op_min, op_max, op_inc, op_dec, op_exch, op_cas, op_and, op_or, op_xor };
+using operation = atomic_operation;
 
 template <class T>
 T update_integer(operation op, T old, T b, T c)
@@ -54,7 +55,9 @@ T extremum(operation op, T a, T b)
     return (op == op_min) == (a < b) ? a : b;
 }
 
-std::uint64_t update(const instruction& i, std::uint64_t old, std::uint64_t b, std::uint64_t c)
+}  // namespace
+
+std::uint64_t updated(const instruction& i, std::uint64_t old, std::uint64_t b, std::uint64_t c)
 {
     const auto op = static_cast<operation>(i.variant);
     const auto u16 = [](std::uint64_t x) { return static_cast<std::uint16_t>(x); };
@@ -91,6 +94,8 @@ std::uint64_t update(const instruction& i, std::uint64_t old, std::uint64_t b, s
     }
 }
 
+namespace {
+
 bool uses_third(const instruction& i) { return i.variant == op_cas; }
 
 // Arguments: destinations (elements of them), address, values (elements), and the third operand of cas.
@@ -115,7 +120,7 @@ void atom(context& c, const instruction& i)
             std::uint64_t old = 0;
             std::memcpy(&old, p.bytes, size);
             const std::uint64_t third = uses_third(i) ? read_bits(c, i.args[2 * n + 1], l) : 0;
-            const std::uint64_t made = update(i, old, read_bits(c, i.args[n + 1 + k], l), third);
+            const std::uint64_t made = updated(i, old, read_bits(c, i.args[n + 1 + k], l), third);
             const bool stores = !(uses_third(i) && old != (read_bits(c, i.args[n + 1], l) &
                                                            (size == 8 ? ~0ull : (1ull << 8 * size) - 1)));
             std::memcpy(p.bytes, &made, size);

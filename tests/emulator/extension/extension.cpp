@@ -103,4 +103,14 @@ void remove_alias(void* at)
     if (allocation* a = memory().find_live(reinterpret_cast<std::uint64_t>(at))) { memory().remove(*a); }
 }
 
+void add_multicast(void* at, const std::vector<void*>& aliases, std::size_t bytes, std::uint64_t devices,
+                   const std::string& what)
+{
+    std::vector<allocation*> members;
+    for (void* a : aliases) { members.push_back(memory().find_live(reinterpret_cast<std::uint64_t>(a))); }
+    memory().add_multicast(reinterpret_cast<std::uint64_t>(at), bytes, std::move(members), devices, what);
+}
+
+void remove_multicast(void* at) { remove_alias(at); }
+
 }  // namespace emulator::extension

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace emulator::extension {
 
@@ -67,5 +68,10 @@ extent allocation_of(const void* address);
 /// Shows `bytes` bytes of an allocation at a second address, to the devices of the mask.
 void add_alias(void* at, void* of, std::size_t bytes, std::uint64_t devices, const std::string& what);
 void remove_alias(void* at);
+/// Makes `bytes` bytes at an address, for the devices of the mask, at which multimem instructions reach the same bytes of
+/// all these aliases, which begin there.
+void add_multicast(void* at, const std::vector<void*>& aliases, std::size_t bytes, std::uint64_t devices,
+                   const std::string& what);
+void remove_multicast(void* at);
 
 }  // namespace emulator::extension

@@ -69,6 +69,15 @@ allocation& address_space::add_alias(std::uint64_t begin, std::uint64_t size, al
     return made;
 }
 
+allocation& address_space::add_multicast(std::uint64_t begin, std::uint64_t size, std::vector<allocation*> members,
+                                         std::uint64_t devices, const std::string& what)
+{
+    allocation& made = add(reinterpret_cast<void*>(begin), size, memory_kind::multicast, what);
+    made.members = std::move(members);
+    made.devices = devices;
+    return made;
+}
+
 std::uint64_t address_space::real_address(std::uint64_t address)
 {
     const allocation* a = find_live(address);

@@ -59,7 +59,7 @@ class written_map {
     std::uint64_t size_ = 0;
 };
 
-enum class memory_kind : std::uint8_t { device, host, managed, variable, constant, parameters, alias };
+enum class memory_kind : std::uint8_t { device, host, managed, variable, constant, parameters, alias, multicast };
 
 struct allocation {
     std::uint64_t begin = 0;
@@ -71,6 +71,7 @@ struct allocation {
     std::uint64_t devices = ~0ull;  ///< bit d: device d may access it
     allocation* alias_of = nullptr;  ///< its bytes are this one's: memory seen at a second address
     std::uint64_t alias_offset = 0;
+    std::vector<allocation*> members;  ///< of multicast memory: the memory of each rank, as aliases
     written_map written;
     std::unique_ptr<shadow_memory> shadow;  ///< what the race checker knows of it
 
@@ -102,6 +103,9 @@ class address_space {
     /// Makes `size` bytes of `of`, from `offset` on, seen at a second address, by the devices of the mask.
     allocation& add_alias(std::uint64_t begin, std::uint64_t size, allocation& of, std::uint64_t offset,
                           std::uint64_t devices, const std::string& what);
+    /// Makes addresses at which multimem instructions reach the bytes of all members, aliases of as many bytes.
+    allocation& add_multicast(std::uint64_t begin, std::uint64_t size, std::vector<allocation*> members,
+                              std::uint64_t devices, const std::string& what);
     /// Where the bytes at an address of an alias really are; any other address as it is.
     std::uint64_t real_address(std::uint64_t address);
     std::uint64_t bytes_of_device(int device) const { return used_[device]; }

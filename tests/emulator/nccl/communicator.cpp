@@ -13,11 +13,24 @@ std::map<const ncclComm*, std::shared_ptr<ncclComm>>& known()
     return *k;
 }
 
+/// As NVLink SHARP: of devices of compute capability 9.0 and newer, each of them once in its team.
+bool has_multimem(const clique& all)
+{
+    std::set<std::pair<int, int>> members;
+    for (int r = 0; r < all.size(); ++r) {
+        const int device = all.ranks[static_cast<std::size_t>(r)]->device;
+        int major = 0;
+        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+        if (major < 9 || !members.insert({r / all.lsa_size, device}).second) { return false; }
+    }
+    return settings().multimem;
+}
+
 }  // namespace
 
 clique::~clique()
 {
-    if (flat.base != 0) { ::munmap(reinterpret_cast<void*>(flat.base), ranks.size() * flat.stride); }
+    if (flat.base != 0) { ::munmap(reinterpret_cast<void*>(flat.base), flat.bytes); }
 }
 
 std::shared_ptr<ncclComm> find(ncclComm_t handle)
@@ -52,6 +65,7 @@ std::shared_ptr<clique> make_clique(const std::vector<ncclComm*>& ranks)
     all->ranks = ranks;
     const int wanted = settings().lsa_size;
     all->lsa_size = wanted > 0 && all->size() % wanted == 0 ? wanted : all->size();
+    all->multimem = has_multimem(*all);
     for (std::size_t r = 0; r < ranks.size(); ++r) { join(*ranks[r], all, static_cast<int>(r)); }
     return all;
 }

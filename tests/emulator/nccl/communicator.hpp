@@ -41,8 +41,10 @@ struct collective_slot {
 /// Addresses at which each rank's windows are seen by all others of its team, `stride` apart.
 struct flat_space {
     std::uint64_t base = 0;
+    std::uint64_t multicast = 0;  ///< where the first team sees the memory of all its ranks, each team `stride` further
     std::uint64_t stride = 0;
     std::uint64_t used = 0;
+    std::uint64_t bytes = 0;  ///< reserved
 };
 
 /// What the ranks of a communicator share.
@@ -50,6 +52,7 @@ struct clique {
     unsigned number = 0;  ///< for reports
     std::vector<ncclComm*> ranks;
     int lsa_size = 1;
+    bool multimem = false;  ///< whether windows are made with multicast memory
     std::map<std::uint64_t, collective_slot> collectives;
     std::map<std::array<std::uint64_t, 3>, arrival> sends, receives;  ///< by sender, receiver and sequence
     std::map<std::uint64_t, std::shared_ptr<meeting>> meetings;
@@ -64,6 +67,7 @@ struct clique {
 struct window {
     ncclWindow_t on_device = nullptr;
     void* alias = nullptr;  ///< the rank's own place in the flat space
+    void* multicast = nullptr;  ///< its team's place among the multicast addresses
     void* memory = nullptr;
     std::size_t size = 0;
     bool owned = false;  ///< memory of a device communicator

@@ -24,8 +24,14 @@ ncclResult_t check(const ncclComm& c, const ncclDevCommRequirements& wanted)
 {
     bool multimem = wanted.lsaMultimem;
     for (auto* t = wanted.teamRequirementsList; t != nullptr; t = t->next) { multimem |= t->multimem; }
-    if (multimem) {
+    if (multimem && !c.all->multimem) {
         return set_error(ncclInvalidArgument, "ncclDevCommCreate: multimem is not there on these devices");
+    }
+    for (auto* t = wanted.teamRequirementsList; t != nullptr; t = t->next) {
+        if (t->multimem && (t->team.nRanks != c.all->lsa_size || t->team.stride != 1)) {
+            return set_error(ncclInvalidUsage,
+                             "ncclDevCommCreate: multimem of other teams than the LSA team is not implemented");
+        }
     }
     bool gin = wanted.ginForceEnable || wanted.ginSignalCount > 0 || wanted.ginCounterCount > 0 ||
                (c.all->lsa_size < c.ranks && (wanted.barrierCount > 0 || wanted.railGinBarrierCount > 0));
@@ -47,6 +53,10 @@ device_comm_part lay_out(const std::shared_ptr<ncclComm>& c, const ncclDevCommRe
     p.made.lsaRank = team.rank;
     p.made.lsaSize = team.nRanks;
     p.made.lsaSize_rcp32 = ::nccl::utility::idivRcp32(static_cast<std::uint32_t>(team.nRanks));
+    if (wanted.lsaMultimem) { p.made.lsaMultimem.mcBasePtr = multicast_base(*c); }
+    for (auto* t = wanted.teamRequirementsList; t != nullptr; t = t->next) {
+        if (t->multimem && t->outMultimemHandle != nullptr) { t->outMultimemHandle->mcBasePtr = multicast_base(*c); }
+    }
     const auto place = [&](const ncclDevResourceRequirements& r) {
         const std::size_t align = std::max<std::size_t>(128, r.bufferAlign);
         p.bytes = (p.bytes + align - 1) / align * align;

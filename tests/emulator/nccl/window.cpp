@@ -14,17 +14,25 @@ constexpr std::uint64_t unit = std::uint64_t{1} << 32;  ///< ncclWindow_vidmem::
 constexpr std::uint64_t stride = 4 * unit;
 constexpr std::uint64_t page = NCCL_WIN_REQUIRED_ALIGNMENT;
 
+/// Reserves addresses once: for each rank, and for each team those of multicast.
+void reserve(clique& all)
+{
+    flat_space& f = all.flat;
+    if (f.base != 0) { return; }
+    f.stride = stride;
+    const std::size_t teams = all.ranks.size() / static_cast<std::size_t>(all.lsa_size);
+    f.bytes = (all.ranks.size() + teams) * f.stride;
+    void* base = ::mmap(nullptr, f.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED) { extension::stop("no addresses left for NCCL windows"); }
+    f.base = reinterpret_cast<std::uint64_t>(base);
+    f.multicast = f.base + all.ranks.size() * f.stride;
+}
+
 /// Addresses for `size` bytes of each rank, with an unused page behind them.
 std::uint64_t take_offset(clique& all, std::size_t size)
 {
+    reserve(all);
     flat_space& f = all.flat;
-    if (f.base == 0) {
-        f.stride = stride;
-        void* base =
-            ::mmap(nullptr, all.ranks.size() * f.stride, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (base == MAP_FAILED) { extension::stop("no addresses left for NCCL windows"); }
-        f.base = reinterpret_cast<std::uint64_t>(base);
-    }
     const std::uint64_t offset = f.used;
     f.used += (size + page - 1) / page * page + page;
     if (f.used > f.stride) { extension::stop("NCCL windows of more than 16 GiB for each rank are not implemented"); }
@@ -50,6 +58,7 @@ ncclWindow_vidmem description(const clique& all, int rank, std::uint64_t offset,
     w.lsaRank = rank - first;
     w.worldRank = rank;
     w.stride4G = static_cast<std::uint32_t>(stride / unit);
+    w.mcOffset4K = static_cast<std::uint32_t>(offset / 4096);
     return w;
 }
 
@@ -73,8 +82,28 @@ void write_tables(ncclComm& c)
     }
 }
 
+std::uint64_t multicast_of_team(const clique& all, int team)
+{
+    return all.flat.multicast + static_cast<std::uint64_t>(team) * stride;
+}
+
+/// Multicast memory for the windows of each team, which begin at this offset.
+void add_multicast(const clique& all, std::uint64_t offset, std::size_t size)
+{
+    for (int team = 0; team * all.lsa_size < all.size(); ++team) {
+        std::vector<void*> aliases;
+        for (int r = team * all.lsa_size; r < (team + 1) * all.lsa_size; ++r) {
+            aliases.push_back(reinterpret_cast<void*>(all.flat.base + static_cast<std::uint64_t>(r) * stride + offset));
+        }
+        extension::add_multicast(reinterpret_cast<void*>(multicast_of_team(all, team) + offset), aliases, size,
+                                 devices_of_team(all, team), "multicast memory of NCCL windows");
+    }
+}
+
 void release(const window& w)
 {
+    // It ends with the window of the first rank that gives its own back.
+    if (w.multicast != nullptr) { extension::remove_multicast(w.multicast); }
     extension::remove_alias(w.alias);
     extension::free(w.on_device);
     if (w.owned) { extension::free(w.memory); }
@@ -104,10 +133,20 @@ ncclResult_t make_window(std::vector<window_part>& parts)
             static_cast<ncclWindow_t>(extension::allocate(c.device, sizeof w, "handle of an NCCL window", true));
         extension::initialise(on_device, &w, sizeof w);
         *p.out = on_device;
-        c.windows.push_back({on_device, alias, p.memory, p.size, p.owned});
+        void* multicast = all.multimem
+                              ? reinterpret_cast<void*>(multicast_of_team(all, c.rank / all.lsa_size) + offset)
+                              : nullptr;
+        c.windows.push_back({on_device, alias, multicast, p.memory, p.size, p.owned});
         write_tables(c);
     }
+    if (all.multimem) { add_multicast(all, offset, parts[0].size); }
     return ncclSuccess;
+}
+
+void* multicast_base(ncclComm& c)
+{
+    reserve(*c.all);
+    return reinterpret_cast<void*>(multicast_of_team(*c.all, c.rank / c.all->lsa_size));
 }
 
 void remove_window(ncclComm& c, ncclWindow_t w)

@@ -19,6 +19,8 @@ struct window_part {
 
 /// Makes the window, and writes each rank's handle.
 ncclResult_t make_window(std::vector<window_part>& parts);
+/// The first address at which kernels of a rank's team reach all windows of the team at once.
+void* multicast_base(ncclComm& c);
 void remove_window(ncclComm& c, ncclWindow_t w);
 /// The table by which kernels find windows by address, in device memory.
 ncclDevCommWindowTable* window_table(ncclComm& c);

@@ -1,4 +1,4 @@
-// Code with a multicast path runs as long as it does not take it.
+// Code with a multicast path runs where no multicast memory is, as long as it does not take it.
 #include "programs/check.hpp"
 
 __global__ void add(unsigned* p, bool multicast)

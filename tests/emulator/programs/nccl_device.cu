@@ -164,11 +164,6 @@ void test_host_side()
     CHECK(ncclCommDeregister(all.comm(0), handle) == ncclSuccess);
     CHECK(ncclCommRegister(all.comm(0), other, 4097, &handle) == ncclInvalidArgument);
     cudaFree(other);
-    ncclDevCommRequirements wanted{};
-    ncclDevComm made;
-    wanted.lsaMultimem = true;
-    CHECK(ncclDevCommCreate(all.comm(0), &wanted, &made) == ncclInvalidArgument);
-    CHECK(std::string(ncclGetLastError(nullptr)).find("multimem") != std::string::npos);
     const ncclTeam_t world = ncclTeamWorld(all.comm(2)), lsa = ncclTeamLsa(all.comm(2)),
                      rail = ncclTeamRail(all.comm(2));
     CHECK(world.nRanks == 4 && world.rank == 2 && world.stride == 1);
