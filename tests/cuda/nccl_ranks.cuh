@@ -5,6 +5,9 @@
 
 #include <plait/cuda.cuh>
 #include <plait/fabric/nccl.cuh>
+#if defined(PLAIT_TEST_NCCL_MULTICAST)
+#include <plait/fabric/nccl_multicast.cuh>
+#endif
 
 #include <chrono>
 #include <cstddef>
@@ -15,6 +18,11 @@
 
 namespace nccl_test {
 
+#if defined(PLAIT_TEST_NCCL_MULTICAST)
+using rank_type = plait::nccl_multicast_communicator;
+#else
+using rank_type = plait::nccl_communicator;
+#endif
 /// Whether the harness's buffers lie in symmetric memory, or are plain ones, which must be staged.
 inline bool symmetric_buffers = false;
 /// The rank of this thread while it has one.
@@ -54,7 +62,7 @@ void run(int n, F&& f, std::chrono::nanoseconds deadline = plait::default_deadli
     each([&](std::size_t r) {
         check(ncclCommInitRank(&comms[r], n, id, static_cast<int>(r)));
         plait::cuda::check(cudaStreamCreateWithFlags(&streams[r], cudaStreamNonBlocking), "test: stream");
-        plait::nccl_communicator comm(comms[r], streams[r], deadline);
+        rank_type comm(comms[r], streams[r], deadline);
         mine = &comm;
         try {
             f(comm, comms[r]);

@@ -57,7 +57,7 @@ std::vector<std::vector<bytes>> on_ranks(int n, F&& f)
 
 #elif defined(PLAIT_TEST_NCCL)
 
-using communicator = plait::nccl_communicator;
+using communicator = nccl_test::rank_type;
 using memory = nccl_test::memory;
 
 template <class F>

@@ -220,6 +220,7 @@ class nccl_communicator {
     }
 
   private:
+    friend class nccl_multicast_communicator;
     struct returned_list {
         std::uint64_t windows[64]{};
     };

@@ -6,6 +6,7 @@
 #if defined(PLAIT_HAS_NCCL)
 #include <plait/fabric/communicator.hpp>
 #include <plait/target/cuda/mapped_memory.cuh>
+#include <plait/target/cuda/multicast_memory.cuh>
 
 #include <nccl_device.h>
 
@@ -13,16 +14,19 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace plait::detail {
 
-/// Where kernels of this device find the window of each rank. Only kernels can ask.
+/// Where kernels of this device find the window of each rank, and, if there is multicast, of all at once. Only kernels can ask.
 template <class Tag = void>
-__global__ void find_window_kernel(ncclWindow_t window, int ranks, void** found)
+__global__ void find_window_kernel(ncclWindow_t window, int ranks, ncclMultimemHandle multicast, void** found)
 {
+    if (threadIdx.x == 0) { found[ranks] = multicast.mcBasePtr == nullptr ? nullptr : ncclGetMultimemPointer(window, 0, multicast); }
     for (int r = static_cast<int>(threadIdx.x); r < ranks; r += static_cast<int>(blockDim.x)) {
         found[r] = ncclGetLsaPointer(window, 0, r);
     }
@@ -30,11 +34,9 @@ __global__ void find_window_kernel(ncclWindow_t window, int ranks, void** found)
 
 /// All ranks add and remove the same windows in the same order, but for what a failed group leaves behind.
 /// @pre all ranks can load from each other
-class nccl_windows {
+class nccl_windows : public cuda::multicast_memory {
   public:
     nccl_windows(ncclComm_t comm, int rank, int ranks) : comm_(comm), rank_(rank), ranks_(ranks) {}
-    nccl_windows(const nccl_windows&) = delete;
-    nccl_windows& operator=(const nccl_windows&) = delete;
 
     /// Memory that can become a window.
     [[nodiscard]] std::byte* allocate(std::size_t bytes) const
@@ -49,7 +51,7 @@ class nccl_windows {
     /// kernels find it, by rank. The stream must be this rank's, with nothing on it that waits for others.
     const std::vector<std::byte*>& add(std::byte* memory, std::size_t bytes, cudaStream_t stream, std::chrono::nanoseconds deadline)
     {
-        window w{++newest_, memory, bytes, nullptr, {}};
+        window w{++newest_, memory, bytes, nullptr, {}, nullptr};
         if (ranks_ == 1) {
             w.at = {memory};
         } else {
@@ -88,6 +90,46 @@ class nccl_windows {
     void remove_all()
     {
         while (!windows_.empty()) { remove(windows_.front().number); }
+        close_multicast();
+    }
+
+    /// Asks NCCL for multicast addresses of the windows that are added from now on; returns whether it has them. Collective.
+    [[nodiscard]] bool open_multicast(std::chrono::nanoseconds deadline)
+    {
+#if defined(NCCL_COMM_PROPERTIES_INITIALIZER)  // before, NCCL tells by the error
+        ncclCommProperties_t properties = NCCL_COMM_PROPERTIES_INITIALIZER;
+        if (ncclCommQueryProperties(comm_, &properties) != ncclSuccess || !properties.multimemSupport) { return false; }
+#endif
+#if defined(NCCL_DEV_COMM_REQUIREMENTS_INITIALIZER)
+        ncclDevCommRequirements wanted = NCCL_DEV_COMM_REQUIREMENTS_INITIALIZER;
+#else
+        ncclDevCommRequirements wanted{};
+#endif
+        wanted.lsaMultimem = true;
+        ncclDevComm made{};
+        try {
+            check_nccl(ncclDevCommCreate(comm_, &wanted, &made), comm_, "NCCL: multicast", deadline);
+        } catch (const error&) {
+            return false;
+        }
+        multicast_ = made;
+        return has_multicast();
+    }
+    void close_multicast() noexcept
+    {
+        if (multicast_) { static_cast<void>(ncclDevCommDestroy(comm_, &*multicast_)); }
+        multicast_.reset();
+    }
+    [[nodiscard]] bool has_multicast() const noexcept { return multicast_ && multicast_->lsaMultimem.mcBasePtr != nullptr; }
+    [[nodiscard]] std::byte* find(std::span<std::byte* const> by_rank) const override
+    {
+        const buffer_handle h = find(by_rank[static_cast<std::size_t>(rank_)], 1);
+        const auto w = std::ranges::find(windows_, h.space, &window::number);
+        if (w == windows_.end() || w->multicast == nullptr) { return nullptr; }
+        for (std::size_t r = 0; r < by_rank.size(); ++r) {
+            if (by_rank[r] != w->at[r] + h.offset) { return nullptr; }
+        }
+        return w->multicast + h.offset;
     }
 
   private:
@@ -97,6 +139,7 @@ class nccl_windows {
         std::size_t bytes = 0;
         ncclWindow_t handle = nullptr;
         std::vector<std::byte*> at;  // by rank
+        std::byte* multicast = nullptr;
     };
 
     void register_window(window& w, cudaStream_t stream, std::chrono::nanoseconds deadline) const
@@ -108,12 +151,14 @@ class nccl_windows {
                          "(NCCL_CUMEM_ENABLE and NCCL_WIN_ENABLE must not be 0)"});
         }
         const auto n = static_cast<std::size_t>(ranks_);
-        const cuda::mapped_memory found(n * sizeof(void*));
-        find_window_kernel<><<<1, 32, 0, stream>>>(w.handle, ranks_, found.there<void*>());
+        const cuda::mapped_memory found((n + 1) * sizeof(void*));
+        const ncclMultimemHandle multicast = multicast_ ? multicast_->lsaMultimem : ncclMultimemHandle{};
+        find_window_kernel<><<<1, 32, 0, stream>>>(w.handle, ranks_, multicast, found.there<void*>());
         cuda::check(cudaGetLastError(), what);
         cuda::check(cudaStreamSynchronize(stream), what);
         for (std::size_t r = 0; r < n; ++r) { w.at.push_back(static_cast<std::byte*>(found.here<void*>()[r])); }
         w.at[static_cast<std::size_t>(rank_)] = w.memory;
+        w.multicast = static_cast<std::byte*>(found.here<void*>()[n]);
     }
 
     ncclComm_t comm_;
@@ -121,6 +166,7 @@ class nccl_windows {
     int ranks_;
     std::uint64_t newest_ = 0;
     std::vector<window> windows_;
+    std::optional<ncclDevComm> multicast_;
 };
 
 }  // namespace plait::detail

@@ -15,10 +15,12 @@ struct all_reduce_crossover {
     std::int64_t one_shot_bytes;
 };
 inline constexpr all_reduce_crossover all_reduce_crossovers[] = {{2, 1 << 19}, {4, 1 << 18}, {8, 1 << 17}, {1 << 30, 1 << 15}};
-inline bool is_two_shot(const arguments& args, const node& n)
+/// By multicast always two-shot, unless one-shot is asked for: so all ranks have the same bits, whatever the order of adding.
+inline bool is_two_shot(const arguments& args, const node& n, bool by_multicast = false)
 {
     const all_reduce_algorithm chosen = args.parameters().all_reduce;
     if (chosen != all_reduce_algorithm::automatic) { return chosen == all_reduce_algorithm::two_shot; }
+    if (by_multicast) { return true; }
     const std::int64_t bytes = args.elements_of(n) * static_cast<std::int64_t>(size_of(n.type));
     const auto* row = plait::detail::find_if(all_reduce_crossovers, [&](const auto& c) { return args.ranks() <= c.ranks; });
     return bytes > row->one_shot_bytes;

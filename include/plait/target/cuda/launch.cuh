@@ -4,6 +4,7 @@
 #include <plait/plan/arguments.hpp>
 #include <plait/target/cuda/device_memory.cuh>
 #include <plait/target/cuda/meeting.cuh>
+#include <plait/target/cuda/multicast_memory.cuh>
 #include <plait/target/cuda/range.cuh>
 #include <plait/target/cuda/walk.cuh>
 #include <plait/target/host/space.hpp>
@@ -46,6 +47,7 @@ struct pass_build {
     int ranks_on_a_device = 1;
     host::chunk within{};
     const product_chunks* chunks = nullptr;  // of a product that is launched once for all chunks of a pipeline
+    const multicast_memory* multicast = nullptr;  // if kernels may add and store by it
 
     /// The same for another pass of the same launch.
     [[nodiscard]] pass_build of_pass(const pass_view& other) const

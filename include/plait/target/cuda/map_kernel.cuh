@@ -54,6 +54,12 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
     __device__ static void run(const arguments& a)
     {
         meet(a.before);
+        run_between(a);
+        meet(a.after);
+    }
+    /// The same without the meetings.
+    __device__ static void run_between(const arguments& a)
+    {
         if constexpr (can_be_flat) {
             with_peers<has_peers>(a.space.flat, [&](auto ranks) { run_flat<decltype(ranks)::value>(a); });
         }
@@ -68,7 +74,6 @@ struct map_body<kernels::list<Input...>, kernels::list<Step...>, kernels::list<O
         if constexpr (has_sums) {
             finish_sums<Output...>(a.sums, outputs{});
         }
-        meet(a.after);
     }
 
     using registers = typename steps::registers;

@@ -193,11 +193,10 @@ class refreshed_launch : public kernel_launch<Arguments> {
     const pass_view& pass_;
 };
 
-/// Puts the launch of a pass over elements at the end of the build's list.
+/// Puts the launch of a pass over elements, by a kernel that takes the body's arguments, at the end of the build's list.
 template <class Body>
-void build_map(Body, pass_build& b, int row_dims)
+void build_map_by(const void* kernel, pass_build& b, int row_dims)
 {
-    const auto* kernel = reinterpret_cast<const void*>(&map_kernel<Body>);
     body_facts facts = body_parts<Body>::facts;
     facts.row_dims = row_dims;
     map_layout layout(b, facts);
@@ -209,6 +208,12 @@ void build_map(Body, pass_build& b, int row_dims)
     const std::int64_t tiles = b.meets() ? layout.most_tiles() : layout.space().tiles;  // ranks that meet have equal grids
     l->blocks = blocks_for(b, tiles * warp_size, kernel);
     b.list.push_back(std::move(owned));
+}
+
+template <class Body>
+void build_map(Body, pass_build& b, int row_dims)
+{
+    build_map_by<Body>(reinterpret_cast<const void*>(&map_kernel<Body>), b, row_dims);
 }
 
 /// Puts the launch of a reduction along an axis at the end of the build's list.

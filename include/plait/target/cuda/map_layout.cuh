@@ -89,6 +89,16 @@ class map_layout {
         static_cast<memory_channel&>(c) = memory(ch, args_.rank());
         set_peers(c, ch, part_.is_one_shot() ? 1 : args_.ranks(), args_.rank());
     }
+    void set_operand(multicast_channel& c, int i)
+    {
+        set_operand(static_cast<peers_channel&>(c), i);
+        c.multicast = multicast_of(channels_[static_cast<std::size_t>(i)]);
+    }
+    void set_result(multicast_channel& c, int r)
+    {
+        set_result(static_cast<peers_channel&>(c), r);
+        c.multicast = multicast_of(result_channel(r));
+    }
     /// Where operand i, a dropout's mask, is along the space.
     [[nodiscard]] const host::stream& mask(int i) const { return channels_[static_cast<std::size_t>(i)].view; }
 
@@ -159,6 +169,12 @@ class map_layout {
             }
         }
         c.all = table_of(table);
+    }
+    [[nodiscard]] std::byte* multicast_of(const host::channel& ch) const
+    {
+        std::vector<std::byte*> all;
+        for (int r = 0; r < args_.ranks(); ++r) { all.push_back(first_element(args_.buffer(ch.slot, r), ch)); }
+        return b_.multicast->find(all);
     }
     [[nodiscard]] std::byte* const* table_of(const std::vector<std::byte*>& addresses)
     {

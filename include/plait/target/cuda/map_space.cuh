@@ -93,7 +93,7 @@ class map_space {
         if (pass_.kind == pass_kind::all_reduce) {
             const node& n = b.slot_node(pass_.operands[0].slot);
             const std::int64_t count = args_.elements_of(n);
-            one_shot_ = !is_two_shot(args_, n);
+            one_shot_ = !is_two_shot(args_, n, b.multicast != nullptr);
             const slice_range part = one_shot_ ? slice_range{0, count} : slice_of(count, args_.rank(), args_.ranks());
             space_ = host::line_of(part);
             most_elements_ = one_shot_ ? count : slice_of(count, 0, args_.ranks()).count;

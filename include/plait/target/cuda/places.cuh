@@ -41,6 +41,11 @@ struct peers_channel : memory_channel {
     std::byte* direct[direct_ranks]{};  // the same of the first ranks, not in pieces
 };
 
+/// And where multimem instructions reach all of them at once; null: nowhere.
+struct multicast_channel : peers_channel {
+    std::byte* multicast = nullptr;  // element 0 of the space
+};
+
 /// Where a thread is: element `i` of what its cursors point to; the row and the column; the coordinates.
 template <arrangement A>
 struct place {

@@ -30,7 +30,8 @@ class runner {
     template <class Lowered>
     static code code_of()
     {
-        return functions_of<Lowered>;
+        if constexpr (requires { Communicator::template passes_of<Lowered>(); }) { return Communicator::template passes_of<Lowered>(); }
+        else { return functions_of<Lowered>; }
     }
     /// Ranks compare their arguments when any buffer or extent is new: all ranks change theirs in the same run.
     static constexpr bool always_agrees = false;
@@ -196,7 +197,12 @@ class runner {
     pass_build build_of(std::size_t p, launch_list& list)
     {
         const std::string stage = stage_of(p);
-        return {args_, image_.plan.passes[p], memory_, list, stage, {}, {}, comm_.meeting_in(stage), multiprocessors_, comm_.ranks_on_a_device(), {}};
+        return {args_, image_.plan.passes[p], memory_, list, stage, {}, {}, comm_.meeting_in(stage), multiprocessors_, comm_.ranks_on_a_device(), {}, nullptr, multicast()};
+    }
+    [[nodiscard]] const multicast_memory* multicast() const
+    {
+        if constexpr (requires { comm_.multicast(); }) { return args_.parameters().multicast ? comm_.multicast() : nullptr; }
+        else { return nullptr; }
     }
     /// Whether pass p and the next one are one launch.
     [[nodiscard]] bool joins_next(std::size_t p) const
