@@ -285,6 +285,7 @@ TEST_CASE("ranks that differ: in a dtype, a constant, an operator, a schedule, p
     CHECK(set({.chunks = 3}).find("rank 2: set to 3 chunks, others to ") != std::string::npos);
     CHECK(set({.all_reduce = pl::all_reduce_algorithm::two_shot}).find("rank 2: set to two-shot, others to ") != std::string::npos);
     CHECK(set({.stores = pl::peer_stores::cached}).find("rank 2: set to cached stores, others to ") != std::string::npos);
+    CHECK(set({.multicast = true}).find("rank 2: set to multicast, others to ") != std::string::npos);
 }
 
 TEST_CASE("two ranks of five that differ are both named, and the others are the measure")
