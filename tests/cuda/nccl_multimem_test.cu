@@ -89,6 +89,7 @@ void check_collectives(const char* name)
     for (const int ranks : {1, 2, 4}) {
         for (const std::int64_t n : {0, 1, ranks - 1, ranks + 1, 1031, 1200}) {
             for (const std::size_t shift : {0, 1}) {
+                if (shift != 0 && n != 1031) { continue; }
                 CAPTURE(ranks);
                 CAPTURE(n);
                 CAPTURE(shift);
