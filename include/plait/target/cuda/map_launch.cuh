@@ -210,6 +210,7 @@ void build_map_by(const void* kernel, pass_build& b, int row_dims)
     b.list.push_back(std::move(owned));
 }
 
+/// The same, by the kernel of all devices.
 template <class Body>
 void build_map(Body, pass_build& b, int row_dims)
 {

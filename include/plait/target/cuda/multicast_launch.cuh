@@ -4,7 +4,10 @@
 #include <plait/target/cuda/functions_of.cuh>
 #include <plait/target/cuda/multicast_kernel.cuh>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
