@@ -105,6 +105,13 @@ TEST_CASE("CUDA: rows of one warp, of several, of parts; and rows that are too l
     }
 }
 
+TEST_CASE("CUDA: rows of which every thread has all of its groups, by teams that are constants and others; and rows that are left over")
+{
+    for (const std::int64_t w : {256, 512, 1024}) { check_both(rms<float>, 2, {{"R", 36}, {"W", w}}, 60); }
+    for (const std::int64_t w : {512, 1024}) { check_both(rms<float>, 4, {{"R", 43}, {"W", w}}, 60); }
+    check_both(layer, 2, {{"R", 19}, {"W", 256}}, 60);
+}
+
 TEST_CASE("CUDA: a sum has the same bits beside the passes that use it and alone")
 {
     constexpr auto x = pl::tensor<"x", float>(pl::replicated, R, W);

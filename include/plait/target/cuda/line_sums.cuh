@@ -45,9 +45,7 @@ struct line_sum {
 template <class Out>
 __device__ typename Out::element element_of_part(typename Out::total x, double divisor)
 {
-    if constexpr (std::is_floating_point_v<typename Out::total>) {
-        if (divisor != 1) { x /= divisor; }
-    }
+    if constexpr (std::is_floating_point_v<typename Out::total> && Out::is_mean) { x /= divisor; }
     return static_cast<typename Out::element>(as_stored<Out::type>(static_cast<typename Out::element>(x)));
 }
 

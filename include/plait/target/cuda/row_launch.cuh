@@ -24,9 +24,9 @@ inline bool rows_can_be_held(const arguments& args, const pass_view& pass)
 template <class Body>
 class row_launch;
 /// A kernel of several passes; scalars are read anew for every run.
-template <class Held, class... Stage>
-class row_launch<row_body<Held, Stage...>> : public kernel_launch<typename row_body<Held, Stage...>::arguments> {
-    using body = row_body<Held, Stage...>;
+template <class Held, class Columns, class... Stage>
+class row_launch<row_body<Held, Columns, Stage...>> : public kernel_launch<typename row_body<Held, Columns, Stage...>::arguments> {
+    using body = row_body<Held, Columns, Stage...>;
 
   public:
     /// Of the passes from the build's on.
@@ -35,7 +35,6 @@ class row_launch<row_body<Held, Stage...>> : public kernel_launch<typename row_b
     {
         this->arguments.before = b.before.as_argument();
         this->arguments.after = b.after.as_argument();
-        this->threads = line_threads;
         fill(b, typename body::stages{});
     }
     void enqueue(cudaStream_t stream) override
@@ -53,10 +52,12 @@ class row_launch<row_body<Held, Stage...>> : public kernel_launch<typename row_b
         int ranks = -1;
         std::int64_t most = 0;
         (fill_stage<S, Stage>(b, ranks, most), ...);
-        if constexpr (body::has_peers) { this->arguments.space.peers = ranks_with_code(ranks); }
+        // Code for a number of ranks takes as many parts for granted.
+        if constexpr (body::has_peers) { this->arguments.space.peers = ranks == rows.parts ? ranks_with_code(ranks) : 1; }
         rows.rows = this->arguments.space.count / rows.width;
-        this->blocks = blocks_for(b, (most / rows.width + rows.rows_of_block() - 1) / rows.rows_of_block() * line_threads,
-                                  reinterpret_cast<const void*>(&row_kernel<body>), line_threads);
+        this->threads = rows.block;
+        this->blocks = blocks_for(b, (most / rows.width + rows.rows_of_block() - 1) / rows.rows_of_block() * rows.block,
+                                  reinterpret_cast<const void*>(&row_kernel<body>), rows.block);
     }
     template <int S, class St>
     void fill_stage(const pass_build& b, int& ranks, std::int64_t& most)
@@ -104,14 +105,15 @@ constexpr auto make_row_stage(std::integer_sequence<int, I...>, std::integer_seq
                      kernels::list<row_operand<run.from[p.operands.first + I], run.operand[p.operands.first + I]>...>,
                      kernels::list<row_result<run.result[p.results.first + O], run.stored[p.results.first + O]>...>>{};
 }
-template <class Lowered, int First, int... S, int... L, int... V>
-constexpr auto make_row_body(std::integer_sequence<int, S...>, std::integer_sequence<int, L...>, std::integer_sequence<int, V...>)
+template <class Lowered, int First, int... S, int... L, int... V, int... C>
+constexpr auto make_row_body(std::integer_sequence<int, S...>, std::integer_sequence<int, L...>, std::integer_sequence<int, V...>, std::integer_sequence<int, C...>)
 {
     constexpr const auto& run = row_run_of<Lowered, First>;
     constexpr const auto& passes = Lowered::plan.passes;
     using held = held_row<std::integer_sequence<dtype, run.line[L]...>, std::integer_sequence<dtype, run.value[V]...>>;
-    return row_body<held, decltype(make_row_stage<Lowered, First, First + S>(std::make_integer_sequence<int, passes[First + S].operands.count>{},
-                                                                             std::make_integer_sequence<int, passes[First + S].results.count>{}))...>{};
+    return row_body<held, held_columns<run.column[C]...>,
+                    decltype(make_row_stage<Lowered, First, First + S>(std::make_integer_sequence<int, passes[First + S].operands.count>{},
+                                                                       std::make_integer_sequence<int, passes[First + S].results.count>{}))...>{};
 }
 /// The body of the kernel of the run that begins with pass First, an empty object.
 template <class Lowered, int First>
@@ -119,7 +121,7 @@ constexpr auto make_row_body()
 {
     constexpr const auto& run = row_run_of<Lowered, First>;
     return make_row_body<Lowered, First>(std::make_integer_sequence<int, run.count>{}, std::make_integer_sequence<int, run.n_lines>{},
-                                         std::make_integer_sequence<int, run.n_values>{});
+                                         std::make_integer_sequence<int, run.n_values>{}, std::make_integer_sequence<int, run.n_columns>{});
 }
 
 }  // namespace plait::cuda

@@ -8,13 +8,13 @@
 namespace plait::cuda {
 
 /// Where a stage of such a kernel has an operand from: memory; what a stage before holds of its row; memory, to be held for
-/// later stages; one value for the row, from a reduction before.
-enum class row_source : std::uint8_t { memory, held, kept, reduced };
+/// later stages; one value for the row, from a reduction before; memory that is the same for all rows, to be held for all.
+enum class row_source : std::uint8_t { memory, held, kept, reduced, column };
 template <row_source From>
-inline constexpr bool reads_memory = From == row_source::memory || From == row_source::kept;
+inline constexpr bool reads_memory = From == row_source::memory || From == row_source::kept || From == row_source::column;
 
 /// Passes [first, first + count) as the stages of one kernel. By operand and result, as the plan numbers them: which held
-/// line or reduced value it is, or -1.
+/// line, reduced value or held column it is, or -1.
 template <int Operands, int Results>
 struct row_run {
     static constexpr int most_lines = 4;
@@ -22,8 +22,10 @@ struct row_run {
     int count = 0;  // 0: no such kernel
     int n_lines = 0;
     int n_values = 0;
+    int n_columns = 0;
     dtype line[most_lines]{};
     dtype value[most_values]{};
+    dtype column[most_lines]{};
     row_source from[Operands]{};
     int operand[Operands]{};
     int result[Results]{};
@@ -153,14 +155,15 @@ class row_planner {
     {
         constexpr int most_bytes = 16;  // of registers, for each element that a thread has of a row
         int bytes = 0;
-        const auto add_line = [&](int slot) {
+        const auto add = [&](int slot, dtype* list, int& n) {
             const dtype type = slot_node(slot).type;
             const int more = size_of(type) > 4 ? 8 : 4;
-            if (r.n_lines == run::most_lines || bytes + more > most_bytes) { return -1; }
+            if (n == run::most_lines || bytes + more > most_bytes) { return -1; }
             bytes += more;
-            r.line[r.n_lines] = type;
-            return r.n_lines++;
+            list[n] = type;
+            return n++;
         };
+        const auto add_line = [&](int slot) { return add(slot, r.line, r.n_lines); };
         for (int& o : r.operand) { o = -1; }
         for (int& o : r.result) { o = -1; }
         for (int j = first_; j < last; ++j) {
@@ -179,6 +182,9 @@ class row_planner {
             }
         }
         for (int j = first_; j < last; ++j) { assign_operands(r, j, last, add_line); }
+        for (int j = first_; j < last; ++j) {
+            assign_columns(r, j, [&](int slot) { return add(slot, r.column, r.n_columns); });
+        }
         r.count = last - first_;
         return true;
     }
@@ -208,6 +214,23 @@ class row_planner {
                 r.operand[at] = line;
                 r.from[at] = row_source::kept;
             }
+        }
+    }
+
+    /// What is the same in all rows stays in the registers that lines leave.
+    template <class AddColumn>
+    constexpr void assign_columns(run& r, int j, AddColumn&& add_column) const
+    {
+        const pass_plan& p = plan_.passes[j];
+        for (int i = 0; i < p.operands.count; ++i) {
+            const int at = p.operands.first + i;
+            const pass_operand& o = plan_.operands[at];
+            if (o.slot < 0 || o.from != source::own || reach_of(p, o.slot) != reach::column) { continue; }
+            for (int k = plan_.passes[first_].operands.first; k < at; ++k) {
+                if (r.from[k] == row_source::column && plan_.operands[k].slot == o.slot) { r.operand[at] = r.operand[k]; }
+            }
+            if (r.operand[at] < 0) { r.operand[at] = add_column(o.slot); }
+            if (r.operand[at] >= 0) { r.from[at] = row_source::column; }
         }
     }
 

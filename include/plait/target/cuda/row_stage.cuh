@@ -31,22 +31,42 @@ struct held_row<std::integer_sequence<dtype, Line...>, std::integer_sequence<dty
     members<held_line<kernels::compute_t<Line>>...> lines;
     members<kernels::compute_t<Value>...> values;
 };
+/// What it holds for all rows, of operands that are the same in each.
+template <dtype... Column>
+using held_columns = members<held_line<kernels::compute_t<Column>>...>;
 
 /// How much of its groups a thread has: all of each, in every turn; all or nothing; any number of elements.
 enum class row_fill : std::uint8_t { all, whole_groups, any };
 
+/// What the code for rows is made for: the number of ranks whose memory is touched, 0 for any; and the threads of a team, 0 if that
+/// is not known before it runs.
+template <int Ranks, row_fill Fill, int Team = 0>
+struct row_form {
+    static constexpr int ranks = Ranks;
+    static constexpr row_fill fill = Fill;
+    static constexpr int team = Team;
+    static constexpr bool is_whole = Fill != row_fill::any;
+};
+
+/// Where a thread is: element `i` of the space, in 64 bits, so that what is a constant apart is one address and constants.
+struct row_place {
+    std::int64_t i;
+    std::int64_t row;
+    std::int64_t column;
+};
+
 /// A thread's group of one turn. Whole ones are loaded and stored at once.
-template <row_fill Fill>
+template <class Form>
 struct row_group {
     int turn = 0;
     int size = 0;
-    unsigned first = 0;  // element of the space
-    unsigned row = 0;
-    unsigned column = 0;
+    std::int64_t first = 0;  // element of the space
+    std::int64_t row = 0;
+    std::int64_t column = 0;
 
-    static constexpr bool is_whole = Fill != row_fill::any;
+    static constexpr bool is_whole = Form::is_whole;
     [[nodiscard]] __device__ bool has(int e) const { return is_whole || e < size; }
-    [[nodiscard]] __device__ place<arrangement::rows> at(unsigned e) const { return {first + e, row, column + e}; }
+    [[nodiscard]] __device__ row_place at(int e) const { return {first + e, row, column + e}; }
 };
 
 template <auto First, auto...>
@@ -90,23 +110,39 @@ struct row_stage<map_body<kernels::list<Input...>, kernels::list<Step...>, kerne
         }
     };
 
-    /// Does a group: what is computed is held, stored, or added to `sum`.
-    template <int Ranks, class Group, class Row, class Sum>
-    __device__ static void run(const channels& c, const walk& w, const cursors<Ranks>& k, const Group& g, Row& row, Sum& sum)
+    /// Loads a group of what is held for all rows.
+    template <int Ranks, class Group, class Columns>
+    __device__ static void load_columns(const channels& c, const walk& w, const cursors<Ranks>& k, const Group& g, Columns& columns)
     {
-        run(c, w, k, g, row, sum, inputs{}, outputs{});
+        load_columns(c, w, k, g, columns, inputs{});
+    }
+    /// Does a group: what is computed is held, stored, or added to `sum`.
+    template <int Ranks, class Group, class Columns, class Row, class Sum>
+    __device__ static void run(const channels& c, const walk& w, const cursors<Ranks>& k, const Group& g, const Columns& columns, Row& row, Sum& sum)
+    {
+        run(c, w, k, g, columns, row, sum, inputs{}, outputs{});
     }
 
   private:
     using inputs = std::make_integer_sequence<int, sizeof...(Input)>;
     using outputs = std::make_integer_sequence<int, sizeof...(Output)>;
 
-    template <int Ranks, class Group, class Row, class Sum, int... I, int... O>
-    __device__ static void run(const channels& c, const walk& w, const cursors<Ranks>& k, const Group& g, Row& row, Sum& sum,
+    template <int Ranks, class Group, class Columns, int... I>
+    __device__ static void load_columns(const channels& c, const walk& w, const cursors<Ranks>& k, const Group& g, Columns& columns,
+                                        std::integer_sequence<int, I...>)
+    {
+        const auto one = [&]<int J, class In, row_source How, int At>(std::integral_constant<int, J>, std::type_identity<In>,
+                                                                      std::integral_constant<row_source, How>, std::integral_constant<int, At>) {
+            if constexpr (How == row_source::column) { In::template load<line_group>(get<J>(c.in), w, get<J>(k.in), g.at(0), get<At>(columns).v[g.turn]); }
+        };
+        (one(std::integral_constant<int, I>{}, std::type_identity<Input>{}, std::integral_constant<row_source, From>{}, std::integral_constant<int, Held>{}), ...);
+    }
+    template <int Ranks, class Group, class Columns, class Row, class Sum, int... I, int... O>
+    __device__ static void run(const channels& c, const walk& w, const cursors<Ranks>& k, const Group& g, const Columns& columns, Row& row, Sum& sum,
                                std::integer_sequence<int, I...>, std::integer_sequence<int, O...>)
     {
         members<group_of<typename Input::value, line_group>...> loaded;
-        (load<I, Input, From, Held>(c, w, k, g, row, get<I>(loaded).v), ...);
+        (load<I, Input, From, Held>(c, w, k, g, columns, row, get<I>(loaded).v), ...);
         members<group_of<typename body::template value_at<Output::value>, line_group>...> results;
 #pragma unroll
         for (int e = 0; e < line_group; ++e) {
@@ -119,8 +155,9 @@ struct row_stage<map_body<kernels::list<Input...>, kernels::list<Step...>, kerne
         (put<O, Output, Kept, Stored>(c, w, k, g, row, sum, get<O>(results).v), ...);
     }
 
-    template <int I, class In, row_source How, int At, class Cursors, class Group, class Row>
-    __device__ static void load(const channels& c, const walk& w, const Cursors& k, const Group& g, Row& row, typename In::value (&to)[line_group])
+    template <int I, class In, row_source How, int At, class Cursors, class Group, class Columns, class Row>
+    __device__ static void load(const channels& c, const walk& w, const Cursors& k, const Group& g, const Columns& columns, Row& row,
+                                typename In::value (&to)[line_group])
     {
         if constexpr (How == row_source::reduced) {
 #pragma unroll
@@ -130,6 +167,9 @@ struct row_stage<map_body<kernels::list<Input...>, kernels::list<Step...>, kerne
             for (int e = 0; e < line_group; ++e) {
                 if (g.has(e)) { to[e] = get<At>(row.lines).v[g.turn][e]; }
             }
+        } else if constexpr (Group::is_whole && How == row_source::column) {
+#pragma unroll
+            for (int e = 0; e < line_group; ++e) { to[e] = get<At>(columns).v[g.turn][e]; }
         } else if constexpr (Group::is_whole) {
             In::template load<line_group>(get<I>(c.in), w, get<I>(k.in), g.at(0), to);
         } else {
@@ -137,7 +177,7 @@ struct row_stage<map_body<kernels::list<Input...>, kernels::list<Step...>, kerne
             for (int e = 0; e < line_group; ++e) {
                 if (!g.has(e)) { continue; }
                 typename In::value one[1];
-                In::template load<1>(get<I>(c.in), w, get<I>(k.in), g.at(static_cast<unsigned>(e)), one);
+                In::template load<1>(get<I>(c.in), w, get<I>(k.in), g.at(e), one);
                 to[e] = one[0];
             }
         }
@@ -176,7 +216,7 @@ struct row_stage<map_body<kernels::list<Input...>, kernels::list<Step...>, kerne
             for (int e = 0; e < line_group; ++e) {
                 if (!g.has(e)) { continue; }
                 const T one[1] = {x[e]};
-                Out::template store<1>(get<O>(c.out), w, get<O>(k.out), g.at(static_cast<unsigned>(e)), one);
+                Out::template store<1>(get<O>(c.out), w, get<O>(k.out), g.at(e), one);
             }
         }
     }
