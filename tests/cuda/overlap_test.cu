@@ -10,6 +10,7 @@
 namespace {
 
 namespace pl = plait;
+using namespace pl::literals;
 using harness::erased;
 
 /// The first program as it is, the others in so many chunks.
@@ -94,6 +95,61 @@ void check_parts(std::initializer_list<int> all_ranks, std::initializer_list<int
 }
 TEST_CASE("CUDA peers: the epilogue of an overlapped product, f32") { check_parts<float>({1, 3, 4}, {1, 2, 7}); }
 TEST_CASE("CUDA peers: the epilogue of an overlapped product, f16") { check_parts<pl::f16>({1, 3}, {1, 3}); }
+
+namespace norms {
+constexpr auto B = pl::dim<"B">;
+using parts::K;
+using parts::M;
+using parts::N;
+constexpr auto x = pl::tensor<"x", float>(pl::sliced<2>, B, M, K);
+constexpr auto w = pl::tensor<"w", float>(pl::sliced<0>, K, N);
+constexpr auto residual = pl::tensor<"residual", float>(pl::replicated, B, M, N);
+constexpr auto gamma = pl::tensor<"gamma", float>(pl::replicated, N);
+constexpr auto sum = pl::label<"sum">(pl::all_reduce(pl::sum, pl::label<"mm">(pl::matmul(x, w))));
+constexpr auto h = residual + pl::dropout(sum, 0.25_c, 7_c);
+constexpr auto y = pl::update(pl::tensor<"y", float>(pl::replicated, B, M, N), pl::rms_norm(h, gamma, 1e-2_c));
+constexpr auto one = pl::program<"one">(y);
+/// The residual's new value goes to all ranks as well, chunk by chunk.
+constexpr auto both = pl::program<"both">(pl::update(pl::tensor<"h", float>(pl::replicated, B, M, N), h), y);
+template <class P>
+constexpr auto overlapped(P p)
+{
+    return p | pl::split<"sum"> | pl::reorder<"sum"> | pl::fuse | pl::overlap<"mm", "sum">;
+}
+
+/// In so many chunks, of which each is a kernel that takes rows if they consist of rows: the bits of the unscheduled program.
+template <class P>
+void check(P p)
+{
+    const harness::program whole = erased(p, "whole"), cut = erased(overlapped(p), "overlapped");
+    const auto check_one = [&](int ranks, std::int64_t b, std::int64_t m, std::int64_t n, bool by_rows) {
+        const reference::inputs given = harness::random_inputs(whole, ranks, {{"B", b}, {"M", m}, {"K", 5}, {"N", n}}, 5, -1, 1);
+        CAPTURE(ranks);
+        CAPTURE(b);
+        CAPTURE(m);
+        const harness::outcome first = harness::check(whole, ranks, given, 300);
+        for (const int chunks : {1, 2, 5}) {
+            CAPTURE(chunks);
+            cuda_test::forget_launches();
+            CHECK(harness::run(harness::in_chunks(cut, chunks), ranks, given, 2) == first);
+            // Cut along B, or along M where B is 1, into no more chunks than the largest slice has indices.
+            const auto indices = [&](int r) { return b == 1 ? m : pl::slice_of(b, r, ranks).count; };
+            const std::int64_t cuts = std::min<std::int64_t>(chunks, indices(0));
+            std::int64_t expected = 0;
+            for (int r = 0; r < ranks; ++r) { expected += cuts == 1 ? 1 : by_rows ? std::min(indices(r), cuts) : 0; }
+            CHECK(cuda_test::launches_of("row_kernel") == 2 * expected);
+            CHECK((cuda_test::launches_of("axis_kernel") == 0) == (by_rows || cuts == 1));
+        }
+    };
+    for (const int ranks : {1, 2, 3, 4}) { check_one(ranks, 34, 1, 9, true); }
+    check_one(2, 7, 3, 64, true);
+    check_one(1, 1, 40, 12, true);
+    check_one(3, 2, 1, 5, true);     // more ranks than rows
+    check_one(2, 2, 40, 12, false);  // chunks of two runs of rows each
+}
+}  // namespace norms
+TEST_CASE("CUDA peers: a norm after an overlapped product takes the rows of each chunk in one kernel") { norms::check(norms::one); }
+TEST_CASE("CUDA peers: so does one whose operand other ranks read") { norms::check(norms::both); }
 
 TEST_CASE("CUDA peers: two products in a pipeline, of which the first has an epilogue")
 {

@@ -23,6 +23,12 @@ struct pass_code {
     int row_passes = 0;                           // as many
 };
 
+/// Passes that are launched together, from one on, and how.
+struct joint_launch {
+    pass_function build = nullptr;
+    std::size_t passes = 1;
+};
+
 template <class Lowered, int P>
 constexpr dtype operand_type(int i)
 {

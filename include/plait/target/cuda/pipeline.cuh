@@ -94,14 +94,11 @@ class pipeline_builder {
         for (int k = 0; k < cut_.count; ++k) {
             newest_[0] = newest_[1] = nullptr;
             has_product_ = false;
-            for (std::size_t p = at_once_; p < last_; ++p) {
-                if (messages_) {
-                    build_apart(p, k, make);
-                    continue;
-                }
-                const bool both = joins(p);
-                if (args_.is_in(passes_[p].group)) { build_chunk(p, both, k, make); }
-                p += both ? 1 : 0;
+            for (std::size_t p = at_once_; p < last_;) {
+                const joint_launch how = launch_from(p);
+                if (messages_) { build_apart(p, how, k, make); }
+                else if (args_.is_in(passes_[p].group)) { build_chunk(p, how, k, make); }
+                p += how.passes;
             }
         }
         hand_over(true);
@@ -120,7 +117,14 @@ class pipeline_builder {
     /// Whether pass p and the next one are one launch.
     [[nodiscard]] bool joins(std::size_t p) const
     {
-        return code_[p].with_next != nullptr && buffers_allow_joining(args_, passes_[p], passes_[p + 1]);
+        return !messages_ && code_[p].with_next != nullptr && buffers_allow_joining(args_, passes_[p], passes_[p + 1]);
+    }
+    [[nodiscard]] joint_launch launch_from(std::size_t p) const
+    {
+        const pass_code& c = code_[p];
+        if (joins(p)) { return {c.with_next, 2}; }
+        const bool by_rows = c.by_rows != nullptr && rows_can_be_held(args_, passes_[p]) && are_rows(args_, passes_[p], cut_);
+        return by_rows ? joint_launch{c.by_rows, static_cast<std::size_t>(c.row_passes)} : joint_launch{c.build, 1};
     }
 
     /// The product that begins the pipeline, all chunks of it.
@@ -153,45 +157,53 @@ class pipeline_builder {
         return area_.at_chunks + (static_cast<std::int64_t>(first_) * plait::detail::max_signalled_chunks + k) * args_.world_size();
     }
 
-    void build_chunk(std::size_t p, bool with_next, int k, const make_build& make)
+    void build_chunk(std::size_t p, const joint_launch& how, int k, const make_build& make)
     {
-        const pass_view& pass = passes_[p];
-        const bool beside = is_beside(pass);
+        const bool beside = is_beside(passes_[p]);
+        const std::size_t end = p + how.passes;
         launch_list list;
         pass_build b = make(p, list);
-        if (at_once_ != first_) { await_product(p, k, b); }
-        for (std::size_t j = at_once_; j < p; ++j) { await(p, j, beside, b); }
+        for (std::size_t q = p; q < end; ++q) {
+            if (at_once_ != first_) { await_product(q, k, b); }
+            for (std::size_t j = at_once_; j < p; ++j) { await(q, j, beside, b); }
+        }
         follow(beside);
-        run_chunk(p, with_next, k, beside, b);
-        for (std::size_t done = p; done <= p + (with_next ? 1 : 0); ++done) {
+        run_chunk(p, how, k, beside, b);
+        for (std::size_t done = p; done < end; ++done) {
             if (!is_awaited(done)) { continue; }
             const auto at = static_cast<std::int64_t>(done) * args_.world_size() + args_.world_rank();
-            put(make_signal(b.stage, &post_kernel<>, post_arguments{area_.areas, area_.posted + done, at, args_.world_size()}), beside);
+            const auto n = static_cast<int>(passes_.size());
+            put(make_signal(b.stage, &post_kernel<>,
+                            post_arguments{area_.areas, area_.posted + done, at, args_.world_size(), awaited_by(done + 1, done), static_cast<int>(end - done) - 1, n}),
+                beside);
         }
         finish(beside);
     }
     /// The same of ranks that exchange messages: all do, those of other groups as well. They go on the second stream; products,
     /// which need none, on the main one.
-    void build_apart(std::size_t p, int k, const make_build& make)
+    void build_apart(std::size_t p, const joint_launch& how, int k, const make_build& make)
     {
         const bool beside = is_beside(passes_[p]);
         launch_list list;
         pass_build b = make(p, list);
-        launch_list before;
-        launch_list after;
-        messages_(p, k, false, b, before);
-        messages_(p, k, true, b, after);
+        const auto exchange = [&](bool results) {
+            for (std::size_t q = p; q < p + how.passes; ++q) {
+                launch_list all;
+                messages_(q, k, results, b, all);
+                for (auto& l : all) { tape_.push_back({std::move(l), true, static_cast<int>(q), k, true}); }
+            }
+        };
         follow(beside);
-        for (auto& l : before) { tape_.push_back({std::move(l), true, static_cast<int>(p), k, true}); }
-        if (args_.is_in(passes_[p].group)) { run_chunk(p, false, k, beside, b); }
-        for (auto& l : after) { tape_.push_back({std::move(l), true, static_cast<int>(p), k, true}); }
+        exchange(false);
+        if (args_.is_in(passes_[p].group)) { run_chunk(p, how, k, beside, b); }
+        exchange(true);
         finish(beside);
     }
-    void run_chunk(std::size_t p, bool with_next, int k, bool beside, pass_build& b)
+    void run_chunk(std::size_t p, const joint_launch& how, int k, bool beside, pass_build& b)
     {
         plait::detail::for_each_range(args_, passes_[p], cut_, k, args_.rank(), [&](const host::chunk& within) {
             b.within = within;
-            (with_next ? code_[p].with_next : code_[p].build)(b);
+            how.build(b);
         });
         for (auto& l : b.list) { tape_.push_back({std::move(l), beside, static_cast<int>(p), k}); }
     }
@@ -223,7 +235,7 @@ class pipeline_builder {
         if (scope == plait::detail::signal_scope::none) { return; }
         await_arguments a = ranks_of(scope, j, b);
         a.words = area_.mine + static_cast<std::ptrdiff_t>(j) * args_.world_size() + a.first_rank;
-        a.count = area_.awaited + p * passes_.size() + j;
+        a.count = awaited_by(p, j);
         put(make_signal(b.stage, &await_kernel<>, a), true);
         if (!beside) { hand_over(true); }
     }
@@ -245,6 +257,8 @@ class pipeline_builder {
         a.count = area_.awaited_chunks + p * plait::detail::max_signalled_chunks + k;
         put(make_signal(b.stage, &await_kernel<>, a), true);
     }
+    /// How often pass p has waited for pass j.
+    [[nodiscard]] std::uint32_t* awaited_by(std::size_t p, std::size_t j) const { return area_.awaited + p * passes_.size() + j; }
     [[nodiscard]] bool is_awaited(std::size_t p) const
     {
         for (std::size_t i = p + 1; i < last_; ++i) {

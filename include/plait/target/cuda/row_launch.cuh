@@ -1,6 +1,7 @@
 // Launches of kernels that take row after row.
 #pragma once
 
+#include <plait/run/chunks.hpp>
 #include <plait/target/cuda/map_launch.cuh>
 #include <plait/target/cuda/row_kernel.cuh>
 
@@ -19,6 +20,16 @@ inline bool rows_can_be_held(const arguments& args, const pass_view& pass)
     const host::space largest = host::space_of(args, n, pass.slice_dim, 0);
     return row_walk_of(largest.count[n.dims - 1], args.ranks()).threads <= line_threads &&
            host::elements_in(largest.dims, largest.count) <= std::numeric_limits<std::int32_t>::max();
+}
+
+/// Whether chunks of a pass are rows that follow each other in memory. All ranks decide alike.
+inline bool are_rows(const arguments& args, const pass_view& pass, const plait::detail::chunking& chunks)
+{
+    const node& n = args.image().node_of(pass.space);
+    for (int d = 0; d < chunks.dim; ++d) {
+        if (args.extent_of(n.shape[d]) != 1) { return false; }
+    }
+    return chunks.dim + 1 < n.dims;
 }
 
 template <class Body>
@@ -75,7 +86,7 @@ class row_launch<row_body<Held, Columns, Stage...>> : public kernel_launch<typen
         row_walk& rows = this->arguments.rows;
         if (!layout.space().vectors || !parts::template are_aligned<line_group>(channels, 0)) { rows.fill = row_fill::any; }
         this->arguments.space = layout.space();
-        most = layout.most_elements();
+        most = b.meets() ? layout.most_elements() : layout.space().count;
     }
     template <int... S>
     void refresh(std::integer_sequence<int, S...>)

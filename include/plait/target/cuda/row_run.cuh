@@ -1,7 +1,7 @@
 // Which passes one kernel can do that takes row after row: a reduction along the rows, and what comes before and after it.
 #pragma once
 
-#include <plait/target/cuda/kernel_of.cuh>
+#include <plait/target/cuda/joined_passes.cuh>
 
 #include <cstdint>
 
@@ -89,8 +89,9 @@ class row_planner {
     {
         const pass_plan& p = plan_.passes[j];
         const pass_plan& begin = plan_.passes[first_];
-        const bool alike = p.group == begin.group && !p.barrier_before && p.slice_dim == begin.slice_dim && plait::detail::same_shape(g_[p.space], g_[begin.space]);
-        if (!alike || p.chunked_until != 0 || !goes_by_rows(j)) { return false; }
+        // A pipeline may be cut into chunks: a run lies in one, or in none.
+        const bool alike = p.group == begin.group && pipeline_of(plan_, j) == pipeline_of(plan_, first_) && !p.barrier_before && p.slice_dim == begin.slice_dim && plait::detail::same_shape(g_[p.space], g_[begin.space]);
+        if (!alike || !goes_by_rows(j)) { return false; }
         for (int i = first_; i < j; ++i) {
             if (!can_follow(p, plan_.passes[i])) { return false; }
         }

@@ -182,16 +182,12 @@ class runner {
             p += next.passes;
         }
     }
-    /// Passes that are launched together, and how: none where messages may have to come in between.
-    struct joint_launch {
-        pass_function build = nullptr;
-        std::size_t passes = 1;
-    };
+    /// Passes by rows have all messages before and after them: none reads elsewhere what one before it writes.
     [[nodiscard]] joint_launch launch_from(std::size_t p) const
     {
         const pass_code& c = code_[p];
         if (joins_next(p)) { return {c.with_next, 2}; }
-        if (!moves_.any() && c.by_rows != nullptr && rows_can_be_held(args_, image_.plan.passes[p])) { return {c.by_rows, static_cast<std::size_t>(c.row_passes)}; }
+        if (c.by_rows != nullptr && rows_can_be_held(args_, image_.plan.passes[p])) { return {c.by_rows, static_cast<std::size_t>(c.row_passes)}; }
         return {c.build, 1};
     }
     pass_build build_of(std::size_t p, launch_list& list)
@@ -220,10 +216,10 @@ class runner {
         if (before && inside) { b.before = b.reports; }
         if (after && inside) { b.after = b.reports; }
         if (before && !inside) { add_meeting(p); }
-        add_messages(p, false, b);
+        for (std::size_t q = p; q < p + how.passes; ++q) { add_messages(q, false, b); }
         if (args_.is_in(passes[0].group)) { how.build(b); }
         for (auto& l : list) { tape_.push_back({std::move(l), false, static_cast<int>(p), -1}); }
-        add_messages(p, true, b);
+        for (std::size_t q = p; q < p + how.passes; ++q) { add_messages(q, true, b); }
         if (after && !inside) { add_meeting(p); }
     }
     void add_messages(std::size_t p, bool results, const pass_build& b)

@@ -13,6 +13,9 @@ struct post_arguments {
     std::uint32_t* count = nullptr;           // of this rank, so far
     std::int64_t at = 0;                      // this rank's word in an area
     int ranks = 1;                            // of the world
+    std::uint32_t* waited = nullptr;          // what later passes of the same launch have waited for, which they need not do
+    int n_waited = 0;
+    int waited_step = 0;
 };
 template <class Tag = void>
 __global__ void post_kernel(const post_arguments a)
@@ -22,7 +25,10 @@ __global__ void post_kernel(const post_arguments a)
     for (int r = static_cast<int>(threadIdx.x); r < a.ranks; r += static_cast<int>(blockDim.x)) {
         detail::signal_peer(a.signals[r] + a.at, count);
     }
-    if (threadIdx.x == 0) { *a.count = count; }
+    if (threadIdx.x == 0) {
+        *a.count = count;
+        for (int i = 0; i < a.n_waited; ++i) { ++a.waited[i * a.waited_step]; }
+    }
 }
 
 /// Waits until some ranks have finished one more chunk of a pass than was waited for so far.
