@@ -216,7 +216,9 @@ TEST_CASE("CUDA: a result that is bound to the memory of what the product reads"
             run(a = left, b = right, y = out, M = m);
             const std::vector<float> expected = get(comm, out);
             CHECK(cuda_test::launches_of("map_kernel") == 0);
+            CHECK(run.workspace_bytes() == 0);  // the product is in no memory
             run(a = left, b = right, y = left, M = m);
+            CHECK(run.workspace_bytes() >= m * m * sizeof(float));
             CHECK(get(comm, left) == expected);
             CHECK(cuda_test::launches_of("map_kernel") == 1);
             put(comm, left, numbers);

@@ -147,6 +147,38 @@ TEST_CASE("CUDA: rows of three dimensions, reductions of every kind, values that
     }
 }
 
+TEST_CASE("CUDA: values of rows that are held need no memory")
+{
+    constexpr auto a = pl::tensor<"a", float>(pl::replicated, R, W);
+    constexpr auto y = pl::tensor<"y", float>(pl::replicated, R, W);
+    constexpr auto program = pl::program<"held">(pl::update(y, pl::softmax(a * 0.5_c + 1_c)));
+    pl::cuda_peers::run(
+        1,
+        [&](pl::cuda_communicator& comm) {
+            constexpr std::int64_t longest = 8192;
+            const auto in = comm.symmetric<float>(2 * longest + 2);
+            const auto out = comm.symmetric<float>(2 * longest + 2);
+            pl::cuda::check(cudaMemsetAsync(in.data(), 0, in.size() * sizeof(float), comm.stream()), "zeros");
+            pl::executable run{program, comm};
+            const auto first_of = [&](std::int64_t rows, std::int64_t width) {
+                const auto count = static_cast<std::size_t>(rows * width);
+                run(a = std::span(in.data(), count), y = std::span(out.data(), count), R = rows, W = width);
+                float y0 = 0;
+                pl::cuda::check(cudaMemcpyAsync(&y0, out.data(), sizeof y0, cudaMemcpyDeviceToHost, comm.stream()), "a result");
+                comm.synchronize();
+                return y0;
+            };
+            CHECK(first_of(2, 64) == doctest::Approx(1.0 / 64));
+            CHECK(run.workspace_bytes() == 0);
+            CHECK(first_of(2, longest) == doctest::Approx(1.0 / longest));
+            CHECK(run.workspace_bytes() == 0);
+            CHECK(first_of(2, longest + 1) == doctest::Approx(1.0 / (longest + 1)));
+            CHECK(run.workspace_bytes() >= 2 * (longest + 1) * sizeof(float));
+            CHECK(first_of(3, 5) == doctest::Approx(0.2));
+        },
+        cuda_test::devices());
+}
+
 TEST_CASE("CUDA: a row's tensor is updated from its own old values")
 {
     constexpr auto x = pl::tensor<"x", float>(pl::replicated, R, W);

@@ -148,7 +148,11 @@ class executable {
     void set_trace(trace* t, std::string_view name = {}) { runner_.set_trace(t, name); }
 
     /// Bytes of workspace that this rank holds.
-    [[nodiscard]] std::size_t workspace_bytes() const { return workspace_size_; }
+    [[nodiscard]] std::size_t workspace_bytes() const
+    {
+        if constexpr (requires { runner_.value_bytes(); }) { return workspace_size_ + runner_.value_bytes(); }
+        else { return workspace_size_; }
+    }
     /// The lowered program as data: its name, operations and plan.
     [[nodiscard]] const program_image& image() const { return image_; }
     /// Copies bytes of memory that this target reaches, in the order of runs.
@@ -214,12 +218,18 @@ class executable {
         runner_.prepare();
         prepared_ = true;
     }
+    /// Whether the runner gives a slot its memory, if it needs any.
+    [[nodiscard]] bool is_runners(int slot) const
+    {
+        if constexpr (requires { runner_.places(slot); }) { return runner_.places(slot); }
+        else { return false; }
+    }
     template <class Use>
     std::size_t place_slots(Use&& use)
     {
         std::size_t bytes = 0;
         for (int s = 0; s < image_.n_slots(); ++s) {
-            if (image_.slot_of(s).is_tensor && !staging_.is_staged(s)) { continue; }
+            if (image_.slot_of(s).is_tensor ? !staging_.is_staged(s) : is_runners(s)) { continue; }
             const node& n = image_.slot_node(s);
             use(s, bytes);
             // Room for the whole: other ranks' parts have other sizes, and all blocks must be laid out alike.

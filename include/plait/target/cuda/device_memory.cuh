@@ -39,6 +39,7 @@ class device_block {
         return true;
     }
     [[nodiscard]] std::byte* data() const { return data_; }
+    [[nodiscard]] std::size_t size() const { return size_; }
 
   private:
     void give_back() noexcept
@@ -54,12 +55,13 @@ class device_block {
 /// is, and where it is.
 class launch_memory {
   public:
-    explicit launch_memory(memory_source& source) : table_block_(source), scratch_block_(source) {}
+    explicit launch_memory(memory_source& source) : table_block_(source), scratch_block_(source), value_block_(source) {}
     void restart()
     {
         tables_.clear();
         scratch_ = 0;
         workspace_ = no_workspace;
+        values_ = 0;
     }
     /// Where a copy of `values` lies on the device.
     template <class T>
@@ -88,12 +90,22 @@ class launch_memory {
         }
         return scratch_block_.data() + workspace_;
     }
+    /// Memory for a value of the program, whatever is in it.
+    std::byte* value(std::size_t bytes)
+    {
+        const std::size_t at = values_;
+        values_ = (at + bytes + 255) / 256 * 256;
+        return value_block_.data() + at;
+    }
+    /// How much of that is held, whether or not it is used now.
+    [[nodiscard]] std::size_t value_bytes() const { return value_block_.size(); }
     /// Makes room for all that was asked for. Returns whether addresses have changed.
     bool make_room()
     {
         const bool tables = table_block_.reserve(tables_.size());
         const bool scratch = scratch_block_.reserve(scratch_);
-        return tables || scratch;
+        const bool values = value_block_.reserve(values_);
+        return tables || scratch || values;
     }
     /// Puts the tables in place and clears the scratch memory, whose parts have moved.
     void prepare(cudaStream_t stream) const
@@ -107,10 +119,12 @@ class launch_memory {
   private:
     device_block table_block_;
     device_block scratch_block_;
+    device_block value_block_;
     std::vector<std::byte> tables_;
     std::size_t scratch_ = 0;
     static constexpr std::size_t no_workspace = ~std::size_t{0};
     std::size_t workspace_ = no_workspace;
+    std::size_t values_ = 0;
 };
 
 }  // namespace plait::cuda

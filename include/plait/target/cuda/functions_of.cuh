@@ -21,6 +21,7 @@ struct pass_code {
     pass_function in_chunks_with_next = nullptr;  // both
     pass_function by_rows = nullptr;              // with those after it, row after row
     int row_passes = 0;                           // as many
+    std::uint32_t held = 0;                       // results, as bits, that no memory is needed for where it is not launched alone
 };
 
 /// Passes that are launched together, from one on, and how.
@@ -77,16 +78,17 @@ constexpr bool can_join()
         return !decltype(product_of<Lowered, P>())::is_blas && bytes <= most_kernel_arguments;
     }
 }
-/// By pass of a lowered program, whether it begins a run of rows: none that begins before it has it, nor may it be done in the
-/// epilogue of a product.
+/// By pass of a lowered program, the first pass of the run of rows that it is in, or -1. A run begins with a pass that no run
+/// before it has, and that may not be done in the epilogue of a product.
 template <class Lowered>
-inline constexpr auto begins_rows = [] {
-    std::array<bool, static_cast<std::size_t>(Lowered::plan.n_passes)> all{};
+inline constexpr auto first_of_rows = [] {
+    std::array<int, static_cast<std::size_t>(Lowered::plan.n_passes)> all{};
     for (int first = 0; first < Lowered::plan.n_passes;) {
         const bool joined = first > 0 && joined_operand(Lowered::graph, Lowered::plan, first - 1) >= 0;
         const int count = joined ? 0 : row_planner(Lowered::graph, Lowered::plan, first).find().count;
-        all[static_cast<std::size_t>(first)] = count > 0;
-        first += count > 0 ? count : 1;
+        const int end = first + (count > 0 ? count : 1);
+        for (int p = first; p < end; ++p) { all[static_cast<std::size_t>(p)] = count > 0 ? first : -1; }
+        first = end;
     }
     return all;
 }();
@@ -96,6 +98,22 @@ void build_by_rows(pass_build& b)
     build_rows(make_row_body<Lowered, P>(), b);
 }
 template <class Lowered, int P>
+constexpr bool can_go_by_rows()
+{
+    if constexpr (P < 0) { return false; }
+    else { return sizeof(typename decltype(make_row_body<Lowered, P>())::arguments) <= most_kernel_arguments; }
+}
+/// Results of pass P, as bits, that stay in registers where its run of rows is launched.
+template <class Lowered, int P>
+constexpr std::uint32_t held_in_rows()
+{
+    constexpr const auto& run = row_run_of<Lowered, first_of_rows<Lowered>[P]>;
+    constexpr auto results = Lowered::plan.passes[P].results;
+    std::uint32_t bits = 0;
+    for (int r = 0; r < results.count; ++r) { bits |= std::uint32_t{!run.stored[results.first + r]} << r; }
+    return bits;
+}
+template <class Lowered, int P>
 constexpr pass_code code_of_pass()
 {
     pass_code c{&build_pass<Lowered, P>};
@@ -103,14 +121,18 @@ constexpr pass_code code_of_pass()
         using product = decltype(product_of<Lowered, P>());
         constexpr bool in_chunks = begins_pipeline(Lowered::plan, P) && !product::is_blas;
         if constexpr (in_chunks) { c.in_chunks = &build_product<product, product_in_chunks>; }
-        if constexpr (can_join<Lowered, P>()) { c.with_next = &build_joined<Lowered, P, whole_product>; }
+        if constexpr (can_join<Lowered, P>()) {
+            c.with_next = &build_joined<Lowered, P, whole_product>;
+            c.held = 1;
+        }
         if constexpr (in_chunks && can_join<Lowered, P>()) { c.in_chunks_with_next = &build_joined<Lowered, P, product_in_chunks>; }
     }
-    if constexpr (begins_rows<Lowered>[P]) {
-        if constexpr (sizeof(typename decltype(make_row_body<Lowered, P>())::arguments) <= most_kernel_arguments) {
+    if constexpr (can_go_by_rows<Lowered, first_of_rows<Lowered>[P]>()) {
+        if constexpr (first_of_rows<Lowered>[P] == P) {
             c.by_rows = &build_by_rows<Lowered, P>;
             c.row_passes = row_run_of<Lowered, P>.count;
         }
+        c.held = held_in_rows<Lowered, P>();
     }
     return c;
 }

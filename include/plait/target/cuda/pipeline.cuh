@@ -67,7 +67,7 @@ inline plait::detail::chunking choose_device_chunks(const arguments& args, std::
 /// Puts the chunks of one pipeline on a tape.
 class pipeline_builder {
   public:
-    using make_build = std::function<pass_build(std::size_t pass, launch_list& list)>;
+    using make_build = std::function<pass_build(std::size_t pass, std::size_t together, launch_list& list)>;
     /// Messages of a chunk of a pass: what it reads, or its results.
     using make_messages = std::function<void(std::size_t pass, int chunk, bool results, const pass_build& b, launch_list& list)>;
 
@@ -146,7 +146,7 @@ class pipeline_builder {
         s.first_rank = by_others ? 0 : args_.world_rank();
         s.ranks = by_others ? args_.world_size() : 1;
         launch_list list;
-        pass_build b = make(first_, list);
+        pass_build b = make(first_, at_once_ - first_, list);
         b.chunks = &all;
         (at_once_ > first_ + 1 ? code_[first_].in_chunks_with_next : code_[first_].in_chunks)(b);
         for (auto& l : list) { tape_.push_back({std::move(l), false, static_cast<int>(first_), -1}); }
@@ -162,7 +162,7 @@ class pipeline_builder {
         const bool beside = is_beside(passes_[p]);
         const std::size_t end = p + how.passes;
         launch_list list;
-        pass_build b = make(p, list);
+        pass_build b = make(p, how.passes, list);
         for (std::size_t q = p; q < end; ++q) {
             if (at_once_ != first_) { await_product(q, k, b); }
             for (std::size_t j = at_once_; j < p; ++j) { await(q, j, beside, b); }
@@ -185,7 +185,7 @@ class pipeline_builder {
     {
         const bool beside = is_beside(passes_[p]);
         launch_list list;
-        pass_build b = make(p, list);
+        pass_build b = make(p, how.passes, list);
         const auto exchange = [&](bool results) {
             for (std::size_t q = p; q < p + how.passes; ++q) {
                 launch_list all;

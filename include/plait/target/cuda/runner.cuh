@@ -10,6 +10,7 @@
 #include <plait/target/cuda/stream.cuh>
 #include <plait/target/cuda/target.cuh>
 #include <plait/target/cuda/trace.cuh>
+#include <plait/target/cuda/value_slots.cuh>
 
 #include <cstddef>
 #include <optional>
@@ -37,7 +38,7 @@ class runner {
     static constexpr bool always_agrees = false;
 
     runner(Communicator& comm, arguments& args, code passes)
-        : comm_(comm), args_(args), image_(args.image()), code_(passes), memory_(comm.scratch()), moves_(comm, args)
+        : comm_(comm), args_(args), image_(args.image()), code_(passes), memory_(comm.scratch()), values_(args, passes, memory_), moves_(comm, args)
     {
         check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, comm.device()), "CUDA: the device");
     }
@@ -48,6 +49,9 @@ class runner {
         if (signals_ != nullptr) { comm_.deallocate(signals_, signal_words() * sizeof(std::uint32_t)); }
     }
 
+    /// Slots that are this runner's to place, and the bytes that it has placed.
+    [[nodiscard]] bool places(int slot) const { return values_.has(slot); }
+    [[nodiscard]] std::size_t value_bytes() const { return memory_.value_bytes(); }
     /// How many chunks the pipeline that begins with pass `first` is cut into.
     [[nodiscard]] int chunks_of(std::size_t first) const { return cut(first).count; }
     /// Throws plait::error if a tensor is bound to memory that kernels cannot reach.
@@ -73,6 +77,7 @@ class runner {
         moves_.place([this](std::size_t p) { return chunks_of_pass(p); });
         do {
             memory_.restart();
+            values_.restart();
             tape_.clear();
             build();
         } while (memory_.make_room());
@@ -166,8 +171,8 @@ class runner {
                     if (moves_.any()) {
                         messages = [&](std::size_t q, int k, bool results, const pass_build& b, launch_list& list) { moves_.build(q, c, k, results, b, list); };
                     }
-                    pipeline_builder(args_, p, c, signal_area_, code_, tape_, std::move(messages)).build([&](std::size_t q, launch_list& list) {
-                        return build_of(q, list);
+                    pipeline_builder(args_, p, c, signal_area_, code_, tape_, std::move(messages)).build([&](std::size_t q, std::size_t together, launch_list& list) {
+                        return build_of(q, together, list);
                     });
                     if (until == n && image_.plan.barrier_after) { add_meeting(n - 1); }
                     p = until;
@@ -190,8 +195,10 @@ class runner {
         if (c.by_rows != nullptr && rows_can_be_held(args_, image_.plan.passes[p])) { return {c.by_rows, static_cast<std::size_t>(c.row_passes)}; }
         return {c.build, 1};
     }
-    pass_build build_of(std::size_t p, launch_list& list)
+    /// For the launch of so many passes from p on.
+    pass_build build_of(std::size_t p, std::size_t passes, launch_list& list)
     {
+        if (passes == 1) { values_.place_results(p); }
         const std::string stage = stage_of(p);
         return {args_, image_.plan.passes[p], memory_, list, stage, {}, {}, comm_.meeting_in(stage), multiprocessors_, comm_.ranks_on_a_device(), {}, nullptr, multicast()};
     }
@@ -212,7 +219,7 @@ class runner {
         const bool may_be_joined = p > 0 && code_[p - 1].with_next != nullptr;
         const bool inside = image_.groups == 1 && !plait::detail::any_of(passes, [](const pass_view& q) { return !meets_inside(q); }) && !may_be_joined;
         launch_list list;
-        pass_build b = build_of(p, list);
+        pass_build b = build_of(p, how.passes, list);
         if (before && inside) { b.before = b.reports; }
         if (after && inside) { b.after = b.reports; }
         if (before && !inside) { add_meeting(p); }
@@ -277,6 +284,7 @@ class runner {
     code code_;
     int multiprocessors_ = 1;
     launch_memory memory_;
+    value_slots values_;
     remote_moves<Communicator> moves_;
     launch_tape tape_;
     device_tracer tracer_;
