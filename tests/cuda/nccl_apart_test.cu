@@ -3,6 +3,7 @@
 #define PLAIT_TEST_NCCL
 #endif
 #include "blocks/block.hpp"
+#include "cuda/launches.cuh"
 #include "cuda/nccl_cases.cuh"
 #include "optim/workload.hpp"
 
@@ -109,6 +110,41 @@ TEST_CASE("NCCL, apart: products overlapped with collectives, in any number of c
             CHECK(harness::run(harness::in_chunks(all[1], chunks), ranks, given, 2) == first);
         }
     }
+}
+
+TEST_CASE("NCCL, apart: a norm after a collective is one kernel, in chunks as well")
+{
+    constexpr auto x = pl::tensor<"x", float>(pl::sliced<1>, A, N);
+    constexpr auto w = pl::tensor<"w", float>(pl::sliced<0>, N, B);
+    constexpr auto residual = pl::tensor<"residual", float>(pl::replicated, A, B);
+    constexpr auto h = residual + pl::label<"sum">(pl::all_reduce(pl::sum, pl::label<"mm">(pl::matmul(x, w))));
+    constexpr auto p = pl::program<"norm">(
+        pl::update(pl::tensor<"h", float>(pl::replicated, A, B), h),
+        pl::update(pl::tensor<"y", float>(pl::replicated, A, B), pl::rms_norm(h, pl::tensor<"gamma", float>(pl::replicated, B), 1e-2_c)));
+    constexpr auto fused = p | pl::split<"sum"> | pl::reorder<"sum"> | pl::fuse;
+    const harness::program whole = erased(p, "whole"), one = erased(fused, "fused"), cut = erased(fused | pl::overlap<"mm", "sum">, "overlapped");
+    const auto check = [&](int ranks, std::int64_t rows, std::int64_t width) {
+        CAPTURE(ranks);
+        CAPTURE(rows);
+        const reference::inputs given = harness::random_inputs(whole, ranks, {{"A", rows}, {"N", 5}, {"B", width}}, 5, -1, 1);
+        const harness::outcome near = harness::check(whole, ranks, given, 300);
+        for (const char* size : {"1", "2"}) {
+            CAPTURE(size);
+            const domains_of apart(size);
+            cuda_test::forget_launches();
+            CHECK(harness::run(one, ranks, given, 2) == near);
+            CHECK(cuda_test::launches_of("row_kernel") == 2 * ranks);
+            for (const int chunks : {1, 2, 5}) {
+                CAPTURE(chunks);
+                cuda_test::forget_launches();
+                CHECK(harness::run(harness::in_chunks(cut, chunks), ranks, given, 2) == near);
+                CHECK(cuda_test::launches_of("row_kernel") == 2 * ranks * chunks);
+            }
+            CHECK(cuda_test::launches_of("axis_kernel") == 0);
+        }
+    };
+    for (const int ranks : {2, 3, 4}) { check(ranks, 23, 9); }
+    check(2, 11, 64);
 }
 
 TEST_CASE("NCCL, apart: two pipeline groups")

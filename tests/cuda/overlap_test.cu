@@ -107,19 +107,31 @@ constexpr auto residual = pl::tensor<"residual", float>(pl::replicated, B, M, N)
 constexpr auto gamma = pl::tensor<"gamma", float>(pl::replicated, N);
 constexpr auto sum = pl::label<"sum">(pl::all_reduce(pl::sum, pl::label<"mm">(pl::matmul(x, w))));
 constexpr auto h = residual + pl::dropout(sum, 0.25_c, 7_c);
-constexpr auto y = pl::update(pl::tensor<"y", float>(pl::replicated, B, M, N), pl::rms_norm(h, gamma, 1e-2_c));
+constexpr auto new_residual = pl::tensor<"h", float>(pl::replicated, B, M, N);
+constexpr auto result = pl::tensor<"y", float>(pl::replicated, B, M, N);
+constexpr auto y = pl::update(result, pl::rms_norm(h, gamma, 1e-2_c));
 constexpr auto one = pl::program<"one">(y);
 /// The residual's new value goes to all ranks as well, chunk by chunk.
-constexpr auto both = pl::program<"both">(pl::update(pl::tensor<"h", float>(pl::replicated, B, M, N), h), y);
+constexpr auto both = pl::program<"both">(pl::update(new_residual, h), y);
 template <class P>
 constexpr auto overlapped(P p)
 {
     return p | pl::split<"sum"> | pl::reorder<"sum"> | pl::fuse | pl::overlap<"mm", "sum">;
 }
 
+/// How many kernels that take rows all ranks launch. The longer dimension is cut, the first of them in slices.
+int launches_of(int ranks, std::int64_t b, std::int64_t m, int chunks)
+{
+    const auto most = [&](int rank) { return static_cast<int>(std::min<std::int64_t>(chunks, m > b ? m : pl::slice_of(b, rank, ranks).count)); };
+    if (most(0) == 1) { return ranks; }  // not cut
+    if (m > b && b != 1) { return 0; }
+    int count = 0;
+    for (int r = 0; r < ranks; ++r) { count += most(r); }
+    return count;
+}
 /// In so many chunks, of which each is a kernel that takes rows if they consist of rows: the bits of the unscheduled program.
 template <class P>
-void check(P p)
+void check(P p, std::initializer_list<int> all_ranks)
 {
     const harness::program whole = erased(p, "whole"), cut = erased(overlapped(p), "overlapped");
     const auto check_one = [&](int ranks, std::int64_t b, std::int64_t m, std::int64_t n, bool by_rows) {
@@ -132,24 +144,51 @@ void check(P p)
             CAPTURE(chunks);
             cuda_test::forget_launches();
             CHECK(harness::run(harness::in_chunks(cut, chunks), ranks, given, 2) == first);
-            // Cut along B, or along M where B is 1, into no more chunks than the largest slice has indices.
-            const auto indices = [&](int r) { return b == 1 ? m : pl::slice_of(b, r, ranks).count; };
-            const std::int64_t cuts = std::min<std::int64_t>(chunks, indices(0));
-            std::int64_t expected = 0;
-            for (int r = 0; r < ranks; ++r) { expected += cuts == 1 ? 1 : by_rows ? std::min(indices(r), cuts) : 0; }
-            CHECK(cuda_test::launches_of("row_kernel") == 2 * expected);
-            CHECK((cuda_test::launches_of("axis_kernel") == 0) == (by_rows || cuts == 1));
+            CHECK(cuda_test::launches_of("row_kernel") == 2 * launches_of(ranks, b, m, chunks));
+            CHECK((cuda_test::launches_of("axis_kernel") == 0) == (by_rows || chunks == 1));
         }
     };
-    for (const int ranks : {1, 2, 3, 4}) { check_one(ranks, 34, 1, 9, true); }
+    for (const int ranks : all_ranks) { check_one(ranks, 34, 1, 9, true); }
     check_one(2, 7, 3, 64, true);
     check_one(1, 1, 40, 12, true);
     check_one(3, 2, 1, 5, true);     // more ranks than rows
     check_one(2, 2, 40, 12, false);  // chunks of two runs of rows each
 }
 }  // namespace norms
-TEST_CASE("CUDA peers: a norm after an overlapped product takes the rows of each chunk in one kernel") { norms::check(norms::one); }
-TEST_CASE("CUDA peers: so does one whose operand other ranks read") { norms::check(norms::both); }
+TEST_CASE("CUDA peers: a norm after an overlapped product takes the rows of each chunk in one kernel") { norms::check(norms::one, {2, 3}); }
+TEST_CASE("CUDA peers: so does one whose operand other ranks read") { norms::check(norms::both, {1, 2, 3, 4}); }
+
+TEST_CASE("CUDA peers: rows of a pipeline that are short enough to be held, too long, and short again")
+{
+    pl::cuda_peers::run(
+        2,
+        [&](pl::cuda_communicator& comm) {
+            constexpr std::int64_t rows = 4, most = 8200;
+            constexpr auto all = static_cast<std::size_t>(rows * most);
+            const auto left = comm.symmetric<float>(rows);
+            const auto right = comm.symmetric<float>(most), scale = comm.symmetric<float>(most);
+            const auto kept = comm.symmetric<float>(all), sums = comm.symmetric<float>(all), expected = comm.symmetric<float>(all), out = comm.symmetric<float>(all);
+            cuda_test::set(comm, left, 2);
+            cuda_test::set(comm, right, 3);
+            cuda_test::set(comm, kept, 0.5F);
+            cuda_test::set(comm, scale, 5);
+            pl::executable whole{norms::both, comm};
+            pl::executable cut{norms::overlapped(norms::both), comm};
+            cut.set_chunks(2);
+            for (const std::int64_t n : {std::int64_t{12}, most, std::int64_t{8}}) {
+                CAPTURE(n);
+                const auto part = [&](const auto& b, std::int64_t count) { return std::span<float>(b.data(), static_cast<std::size_t>(count)); };
+                const auto run = [&](auto& how, const auto& to) {
+                    how(norms::x = left, norms::w = part(right, n), norms::residual = part(kept, rows * n), norms::gamma = part(scale, n),
+                        norms::new_residual = part(sums, rows * n), norms::result = part(to, rows * n), norms::B = rows, norms::M = 1, norms::K = 2, norms::N = n);
+                };
+                run(cut, out);
+                run(whole, expected);
+                CHECK(cuda_test::get(comm, out) == cuda_test::get(comm, expected));
+            }
+        },
+        cuda_test::devices());
+}
 
 TEST_CASE("CUDA peers: two products in a pipeline, of which the first has an epilogue")
 {
