@@ -1,5 +1,6 @@
 // Passes over the same rows as one kernel that holds a row: the same results, from one launch.
 #include "launches.cuh"
+#include "values.cuh"
 #include "run/check.hpp"
 
 #include <plait/plait.hpp>
@@ -145,6 +146,30 @@ TEST_CASE("CUDA: rows of three dimensions, reductions of every kind, values that
     for (const int ranks : {1, 2}) {
         for (const std::int64_t w : {1, 5, 96}) { CHECK(rows_launched(erased(all, "all"), ranks, {{"B", 2}, {"R", 3}, {"W", w}}, 8) > 0); }
     }
+}
+
+TEST_CASE("CUDA: a value for each row that is bound to the memory of what every row reads")
+{
+    constexpr auto x = pl::tensor<"x", float>(pl::replicated, R, W);
+    constexpr auto gamma = pl::tensor<"gamma", float>(pl::replicated, W);
+    constexpr auto t = pl::tensor<"t", float>(pl::replicated, R, W);
+    constexpr auto scaled = x * gamma;
+    constexpr auto program = pl::program<"shared">(pl::update(t, scaled), pl::update(pl::tensor<"s", float>(pl::replicated, R), pl::sum(scaled, pl::axis<1>)));
+    pl::cuda_peers::run(
+        1,
+        [&](pl::cuda_communicator& comm) {
+            constexpr std::int64_t n = 300;
+            const auto in = comm.symmetric<float>(n * n);
+            const auto out = comm.symmetric<float>(n * n);
+            const auto shared = comm.symmetric<float>(n);
+            cuda_test::set(comm, in, 1);
+            cuda_test::set(comm, shared, 2);
+            pl::executable run{program, comm};
+            run(x = in, gamma = shared, t = out, pl::tensor<"s", float>(pl::replicated, R) = shared, R = n, W = n);
+            CHECK(cuda_test::get(comm, shared) == std::vector<float>(n, 2 * n));
+            CHECK(cuda_test::get(comm, out) == std::vector<float>(n * n, 2));
+        },
+        cuda_test::devices());
 }
 
 TEST_CASE("CUDA: values of rows that are held need no memory")

@@ -27,10 +27,8 @@ class nccl_multicast_communicator : public nccl_communicator {
         : nccl_communicator(users, stream, deadline)
     {
         if (size() == 1 || is_apart()) { return; }
-        const bool mine = windows_.open_multicast(deadline);
-        bool all = true;
-        for (const void* theirs : exchange(&mine, sizeof mine, "NCCL: multicast")) { all = all && *static_cast<const bool*>(theirs); }
-        if (!all) { windows_.close_multicast(); }
+        if (!on_all(windows_.may_have_multicast())) { return; }
+        if (!on_all(windows_.open_multicast(deadline))) { windows_.close_multicast(); }
     }
 
     /// Whether NCCL offers multicast to this communicator. All ranks say the same. (Tensors must then lie in `symmetric` memory
@@ -43,6 +41,14 @@ class nccl_multicast_communicator : public nccl_communicator {
     static std::span<const cuda::pass_code> passes_of()
     {
         return cuda::multicast_functions_of<Lowered>;
+    }
+
+  private:
+    [[nodiscard]] bool on_all(bool mine)
+    {
+        bool all = true;
+        for (const void* theirs : exchange(&mine, sizeof mine, "NCCL: multicast")) { all = all && *static_cast<const bool*>(theirs); }
+        return all;
     }
 };
 

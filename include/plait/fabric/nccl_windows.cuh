@@ -93,13 +93,20 @@ class nccl_windows : public cuda::multicast_memory {
         close_multicast();
     }
 
-    /// Asks NCCL for multicast addresses of the windows that are added from now on; returns whether it has them. Collective.
+    /// Whether this rank's NCCL says that it has multicast. Those that cannot tell say so, and refuse when they are asked for it.
+    [[nodiscard]] bool may_have_multicast() const
+    {
+#if defined(NCCL_COMM_PROPERTIES_INITIALIZER)
+        ncclCommProperties_t properties = NCCL_COMM_PROPERTIES_INITIALIZER;
+        return ncclCommQueryProperties(comm_, &properties) == ncclSuccess && properties.multimemSupport;
+#else
+        return true;
+#endif
+    }
+    /// Asks NCCL for multicast addresses of the windows that are added from now on; returns whether it has them. Collective: on
+    /// all ranks, or on none.
     [[nodiscard]] bool open_multicast(std::chrono::nanoseconds deadline)
     {
-#if defined(NCCL_COMM_PROPERTIES_INITIALIZER)  // before, NCCL tells by the error
-        ncclCommProperties_t properties = NCCL_COMM_PROPERTIES_INITIALIZER;
-        if (ncclCommQueryProperties(comm_, &properties) != ncclSuccess || !properties.multimemSupport) { return false; }
-#endif
 #if defined(NCCL_DEV_COMM_REQUIREMENTS_INITIALIZER)
         ncclDevCommRequirements wanted = NCCL_DEV_COMM_REQUIREMENTS_INITIALIZER;
 #else

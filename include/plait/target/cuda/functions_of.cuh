@@ -21,7 +21,7 @@ struct pass_code {
     pass_function in_chunks_with_next = nullptr;  // both
     pass_function by_rows = nullptr;              // with those after it, row after row
     int row_passes = 0;                           // as many
-    std::uint32_t held = 0;                       // results, as bits, that no memory is needed for where it is not launched alone
+    std::uint32_t held = 0;                       // results, as bits, that are in memory only where it is launched alone (value_slots)
 };
 
 /// Passes that are launched together, from one on, and how.

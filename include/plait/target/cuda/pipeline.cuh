@@ -88,7 +88,10 @@ class pipeline_builder {
 
     void build(const make_build& make)
     {
-        at_once_ = !messages_ && code_[first_].in_chunks != nullptr ? first_ + (joins(first_) ? 2 : 1) : first_;
+        // One that may be joined is launched at once only if it is: else which pass waits for its chunks, and counts them, would
+        // change with the extents.
+        const bool at_once = !messages_ && code_[first_].in_chunks != nullptr && (code_[first_].with_next == nullptr || joins(first_));
+        at_once_ = at_once ? first_ + (joins(first_) ? 2 : 1) : first_;
         hand_over(false);  // the second stream comes after what is on the main one
         if (at_once_ != first_ && args_.is_in(passes_[first_].group)) { launch_at_once(make); }
         for (int k = 0; k < cut_.count; ++k) {

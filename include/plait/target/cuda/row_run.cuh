@@ -113,6 +113,11 @@ class row_planner {
         }
         for (int o = 0; o < before.operands.count; ++o) {
             const pass_operand& read = operand(before, o);
+            // A tensor of a value for each row may be bound to the memory of one for each column, of as many, that is not read again.
+            if (p.kind == pass_kind::reduce_axis && plan_.slots[result(p, 0).slot].is_tensor && read.slot >= 0 && read.from == source::own &&
+                reach_of(before, read.slot) == reach::column) {
+                return false;
+            }
             for (int r = 0; r < p.results.count; ++r) {
                 if (read.slot < 0 || result(p, r).slot != read.slot) { continue; }
                 const bool same = read.from == source::own && result(p, r).to == destination::own && p.kind == pass_kind::map &&
