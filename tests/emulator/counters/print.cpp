@@ -47,9 +47,9 @@ std::string line(const char* format, const std::string& kernel, std::uint64_t wa
 
 const char* name_of(instruction_class k)
 {
-    constexpr const char* names[n_instruction_classes] = {"integer",    "f16",     "f32",       "f64",     "special",
-                                              "conversion", "move",    "predicate", "control", "memory",
-                                              "atomic",     "barrier", "warp",      "matrix",  "multicast", "other"};
+    constexpr const char* names[n_instruction_classes] = {
+        "integer", "f16",    "f32",     "f64",  "special", "conversion", "move",      "predicate", "control",
+        "memory",  "atomic", "barrier", "warp", "matrix",  "warpgroup",  "multicast", "other"};
     return names[static_cast<std::size_t>(k)];
 }
 

@@ -51,10 +51,11 @@ enum class instruction_class : std::uint8_t {
     barrier,
     warp,
     matrix,
+    warpgroup,
     multicast,
     other
 };
-inline constexpr std::size_t n_instruction_classes = 16;
+inline constexpr std::size_t n_instruction_classes = 17;
 
 struct allocation;
 struct context;

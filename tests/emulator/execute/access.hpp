@@ -54,12 +54,18 @@ inline void check_written(context& c, const instruction& i, unsigned lane, const
     if (!known) { report_unwritten(c, i, lane, p, bytes); }
 }
 
-inline void mark_written(context& c, const place& p, unsigned bytes)
+/// `lane`: whose ordinary store it was.
+inline void mark_written(context& c, unsigned lane, const place& p, unsigned bytes)
 {
     if (p.space == space::global) {
         p.memory->written.mark(p.offset, bytes);
     } else if (p.space == space::shared) {
         c.b->shared_written.mark(p.offset, bytes);
+        auto& writes = c.b->generic_writes;
+        if (writes.empty()) { writes.resize(c.b->shared.size() / 16 + 1); }
+        for (std::uint64_t at = p.offset / 16; at <= (p.offset + bytes - 1) / 16; ++at) {
+            writes[at] = {++c.b->proxy_time, c.w->number * n_lanes + lane};
+        }
     }
 }
 

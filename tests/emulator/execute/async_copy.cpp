@@ -60,7 +60,7 @@ void land(context& c, const instruction& i, unsigned lane, const pending_copy& p
     } else {
         std::memcpy(where.bytes, p.bytes.data(), p.size);
     }
-    mark_written(c, where, p.size);
+    mark_written(c, lane, where, p.size);
     note_progress();
 }
 

@@ -130,7 +130,7 @@ void atom(context& c, const instruction& i)
             }
             write_bits(c, i.args[k], l, old);
         }
-        mark_written(c, whole, size * n);
+        mark_written(c, l, whole, size * n);
     });
 }
 

@@ -188,6 +188,13 @@ void bind_bar_warp(binding& b)
 void fence(context& c, const instruction& i) { order_fence(c, i); }
 
 void pass(context&, const instruction&) {}
+void proxy_fence(context& c, const instruction&)
+{
+    auto& fences = c.b->proxy_fences;
+    if (fences.empty()) { fences.resize(c.b->n_threads); }
+    const std::uint64_t now = ++c.b->proxy_time;
+    for_lanes(c.mask, [&](unsigned l) { fences[c.w->number * n_lanes + l] = now; });
+}
 
 void bind_fence(binding& b)
 {
@@ -201,9 +208,15 @@ void bind_fence(binding& b)
         b.out.scope = level == 0 ? scope::block : level == 1 ? scope::device : scope::system;
         return;
     }
-    if (b.has("proxy")) {  // addresses of the same memory are told apart nowhere here
-        if (!b.has("alias")) { b.refuse("a fence of this proxy is not implemented"); }
-        b.out.execute = &pass;
+    if (b.has("proxy")) {
+        if (b.has("async")) {
+            b.has("shared::cta");  // of other memory no instruction here reads anything by the async proxy
+            b.out.execute = &proxy_fence;
+        } else if (b.has("alias")) {
+            b.out.execute = &pass;  // addresses of the same memory are told apart nowhere here
+        } else {
+            b.refuse("a fence of this proxy is not implemented");
+        }
         return;
     }
     take_order(b, b.out);

@@ -92,7 +92,7 @@ void store(context& c, const instruction& i)
         } else {
             std::memcpy(p.bytes, kept, bytes);
         }
-        mark_written(c, p, bytes);
+        mark_written(c, l, p, bytes);
     });
     if (changes) { note_progress(); }
 }

@@ -42,7 +42,7 @@ u64 update(context& c, const instruction& i, unsigned lane, std::uint64_t addres
     f(s);
     const u64 made = s.bits();
     std::memcpy(p.bytes, &made, 8);
-    mark_written(c, p, 8);
+    mark_written(c, lane, p, 8);
     made != old ? note_progress() : note_load(*c.w, i, address);
     if (settings().check_races) {
         after_atomic(c, i, lane, p, 8, reinterpret_cast<const std::uint8_t*>(&old), made != old);

@@ -111,7 +111,7 @@ void store(context& c, const instruction& i)
             } else {
                 std::memcpy(p.bytes, made, r.bytes);
             }
-            mark_written(c, p, r.bytes);
+            mark_written(c, l, p, r.bytes);
         }
     });
     if (changes) { note_progress(); }
@@ -141,7 +141,7 @@ void reduce(context& c, const instruction& i)
                     after_atomic(c, i, l, p, size, reinterpret_cast<const std::uint8_t*>(&old), true);
                 }
             }
-            mark_written(c, whole, r.bytes);
+            mark_written(c, l, whole, r.bytes);
         }
     });
 }

@@ -8,7 +8,7 @@ namespace emulator {
 extern const opcode_entry integer_opcodes[], bit_opcodes[], field_opcodes[], float_opcodes[], compare_opcodes[],
     convert_opcodes[], move_opcodes[], load_store_opcodes[], control_opcodes[], call_opcodes[], barrier_opcodes[],
     warp_opcodes[], atomic_opcodes[], matrix_opcodes[], copy_opcodes[], carry_opcodes[], mbarrier_opcodes[],
-    multimem_opcodes[];
+    multimem_opcodes[], wgmma_opcodes[];
 
 binder find_binder(std::string_view opcode)
 {
@@ -17,7 +17,8 @@ binder find_binder(std::string_view opcode)
         for (const opcode_entry* list :
              {integer_opcodes, bit_opcodes, field_opcodes, float_opcodes, compare_opcodes, convert_opcodes,
               move_opcodes, load_store_opcodes, control_opcodes, call_opcodes, barrier_opcodes, warp_opcodes,
-              atomic_opcodes, carry_opcodes, matrix_opcodes, copy_opcodes, mbarrier_opcodes, multimem_opcodes}) {
+              atomic_opcodes, carry_opcodes, matrix_opcodes, copy_opcodes, mbarrier_opcodes, multimem_opcodes,
+              wgmma_opcodes}) {
             for (; list->bind != nullptr; ++list) { table.emplace(list->opcode, list->bind); }
         }
         return table;

@@ -2,6 +2,7 @@
 
 #include "../schedule/settings.hpp"
 #include "frames.hpp"
+#include "wgmma.hpp"
 
 namespace emulator {
 namespace {
@@ -84,6 +85,7 @@ unsigned run_group(warp& w, const group& g, unsigned budget, bool& yield)
             ++pc;
         } else if (!i.flow) {
             c.mask = mask;
+            if (!w.products.pending.empty()) [[unlikely]] { check_accumulators(c, i); }
             i.execute(c, i);
             ++pc;
         } else {

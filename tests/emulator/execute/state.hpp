@@ -68,6 +68,35 @@ struct lane_copies {
     unsigned next_group = 0;
 };
 
+/// A wgmma.mma_async whose result no wait has delivered.
+struct pending_product {
+    const instruction* what = nullptr;
+    frame* in = nullptr;
+    std::uint64_t a = 0, b = 0;  ///< matrix descriptors
+    bool accumulates = false;
+    unsigned group = 0;
+    std::vector<std::uint8_t> read;  ///< the operands' bytes when it was issued
+};
+
+struct warp_products {
+    std::deque<pending_product> pending;
+    unsigned next_group = 0;
+    std::uint64_t issued = 0;
+    bool fenced = false;  ///< by wgmma.fence since the last wait
+};
+
+/// Who wrote 16 bytes of shared memory last by an ordinary store, for what the async proxy may see of it.
+struct generic_write {
+    std::uint64_t when = 0;
+    std::uint32_t thread = 0;
+};
+
+/// What each warp of a warpgroup has issued: all of them must issue the same.
+struct issued_product {
+    const instruction* what;
+    std::uint64_t a, b;
+};
+
 struct warp {
     block* owner = nullptr;
     unsigned number = 0;
@@ -85,6 +114,7 @@ struct warp {
     std::vector<std::unique_ptr<frame>> stack;
     std::array<std::vector<std::uint8_t>, n_lanes> local;
     std::array<lane_copies, n_lanes> copies;
+    warp_products products;
     std::uint64_t executed = 0;
     std::uint32_t repeated_loads = 0;            ///< in a row, of the same address with nothing changed: the warp spins
     std::uint64_t repeated_since = 0;            ///< progress_count at the first of them
@@ -119,6 +149,10 @@ struct block {
     std::unique_ptr<shadow_memory> shadow;
     std::unique_ptr<block_order> order;  ///< what its threads know to have happened
     std::array<block_barrier, 16> barriers{};
+    std::vector<generic_write> generic_writes;           ///< for each 16 bytes of shared memory
+    std::vector<std::uint64_t> proxy_fences;             ///< when each thread executed fence.proxy.async last
+    std::uint64_t proxy_time = 0;                        ///< counts what the two above are compared by
+    std::vector<std::vector<issued_product>> products;   ///< of each warpgroup
     std::uint64_t skip_until = 0;  ///< the scheduler leaves it alone so long
 
     block();

@@ -9,7 +9,7 @@ __global__ void unknown_modifier(int* p)
 {
     asm volatile("{.reg .b32 t; ld.global.L1::evict_last.L2::cache_hint.u32 t, [%0], %0;}" ::"l"(p));
 }
-__global__ void unknown_fence() { asm volatile("fence.proxy.async;"); }
+__global__ void unknown_fence() { asm volatile("fence.proxy.tensormap::generic.release.gpu;"); }
 __global__ void overrun(int* p) { p[1000] = 1; }
 
 int main()
@@ -17,7 +17,7 @@ int main()
     expect(in_child([] { unknown_opcode<<<1, 1>>>(nullptr); }), "opcode tex is not implemented", "PTX line");
     expect(in_child([] { unknown_modifier<<<1, 1>>>(nullptr); }), "ld.global.L1::evict_last.L2::cache_hint.u32",
            "PTX line");
-    expect(in_child([] { unknown_fence<<<1, 1>>>(); }), "fence.proxy.async", "PTX line");
+    expect(in_child([] { unknown_fence<<<1, 1>>>(); }), "fence.proxy.tensormap", "PTX line");
     expect(in_child([] {
                cudaArray_t array;
                cudaChannelFormatDesc format{};
