@@ -4,6 +4,9 @@
 #include <plait/target/cuda/mma.cuh>
 #include <plait/target/cuda/product_epilogue.cuh>
 #include <plait/target/cuda/product_tiles.cuh>
+#if defined PLAIT_WGMMA
+#include <plait/target/cuda/wgmma_product.cuh>
+#endif
 
 #include <cstdint>
 
@@ -58,6 +61,11 @@ struct shared_rows {
 template <dtype D, int Group, bool ColumnsOfA, bool ColumnsOfB, class Tiles, class Epilogue>
 __global__ void __launch_bounds__(block_threads) mma_kernel(const __grid_constant__ product_launch<Tiles, Epilogue> launch)
 {
+#if defined PLAIT_WGMMA && defined __CUDA_ARCH_FEAT_SM90_ALL
+    // The same threads and tiles, and static shared memory: whoever launches it need not know.
+    static_assert(mma_rows == wgmma_rows && mma_columns == wgmma_columns);
+    multiply_by_warpgroups<D, Group, ColumnsOfA, ColumnsOfB>(launch.tiles, Epilogue(launch.pass));
+#else
     using T = stored_t<D>;
     using a_tile = std::conditional_t<ColumnsOfA, shared_tile<T, mma_depth, mma_rows>, shared_tile<T, mma_rows, mma_depth>>;
     using b_tile = std::conditional_t<ColumnsOfB, shared_tile<T, mma_columns, mma_depth>, shared_tile<T, mma_depth, mma_columns>>;
@@ -153,6 +161,7 @@ __global__ void __launch_bounds__(block_threads) mma_kernel(const __grid_constan
             __syncwarp();
         }
     });
+#endif
 }
 
 }  // namespace plait::cuda
