@@ -4,6 +4,7 @@
 #include <plait/target/cuda/mma.cuh>
 #include <plait/target/cuda/product_epilogue.cuh>
 #include <plait/target/cuda/product_tiles.cuh>
+#include <plait/target/cuda/warp_sums.cuh>
 #if defined PLAIT_WGMMA
 #include <plait/target/cuda/wgmma_product.cuh>
 #endif
@@ -47,14 +48,6 @@ struct shared_tile {
     }
 };
 
-/// A warp's part of 16 rows of the result in shared memory, where each lane then finds neighbours. The pitch puts what lanes
-/// store at once into different banks.
-struct shared_rows {
-    static constexpr int rows = 16;
-    static constexpr int columns = 32;
-    float element[rows][columns + 8];
-};
-
 /// c = a b of one 16-bit dtype. `ColumnsOfA`: elements of a column of a, not of a row, are neighbours in memory (or may be);
 /// `ColumnsOfB` likewise. 8 warps make 128 x 128 elements, each 64 x 32 of them, 16 terms at a time in order. Of the results
 /// a lane gives the epilogue `Group` neighbours at once.
@@ -70,7 +63,7 @@ __global__ void __launch_bounds__(block_threads) mma_kernel(const __grid_constan
     using a_tile = std::conditional_t<ColumnsOfA, shared_tile<T, mma_depth, mma_rows>, shared_tile<T, mma_rows, mma_depth>>;
     using b_tile = std::conditional_t<ColumnsOfB, shared_tile<T, mma_columns, mma_depth>, shared_tile<T, mma_depth, mma_columns>>;
     __shared__ alignas(16) unsigned char memory[2 * (sizeof(a_tile) + sizeof(b_tile))];
-    static_assert(sizeof memory >= block_warps * sizeof(shared_rows));
+    static_assert(sizeof memory >= block_warps * sizeof(warp_sums));
     a_tile* const as = reinterpret_cast<a_tile*>(memory);
     b_tile* const bs = reinterpret_cast<b_tile*>(memory + 2 * sizeof(a_tile));
     const int lane = static_cast<int>(threadIdx.x) % warp_size;
@@ -128,36 +121,17 @@ __global__ void __launch_bounds__(block_threads) mma_kernel(const __grid_constan
             __syncthreads();
         }
         // Through the memory of the operands, which all warps have left.
-        shared_rows& part = reinterpret_cast<shared_rows*>(memory)[warp];
+        warp_sums& part = reinterpret_cast<warp_sums*>(memory)[warp];
 #pragma unroll 1
         for (int r = 0; r < 4; ++r) {
 #pragma unroll
             for (int i = 0; i < 4; ++i) {
                 if (i != r) { continue; }
 #pragma unroll
-                for (int j = 0; j < 4; ++j) {
-                    float* const to = &part.element[lane / 4][8 * j + lane % 4 * 2];
-                    *reinterpret_cast<float2*>(to) = {sum[i][j][0], sum[i][j][1]};
-                    *reinterpret_cast<float2*>(to + 8 * (shared_rows::columns + 8)) = {sum[i][j][2], sum[i][j][3]};
-                }
+                for (int j = 0; j < 4; ++j) { part.take(lane, j, sum[i][j][0], sum[i][j][1], sum[i][j][2], sum[i][j][3]); }
             }
             __syncwarp();
-            constexpr int in_a_row = shared_rows::columns / Group;
-#pragma unroll (Epilogue::is_short ? 4 : 1)
-            for (int g = lane; g < shared_rows::rows * in_a_row; g += warp_size) {
-                const int row = g / in_a_row;
-                const int column = g % in_a_row * Group;
-                float x[Group];
-#pragma unroll
-                for (int e = 0; e < Group; e += 4) {
-                    const float4 four = *reinterpret_cast<const float4*>(&part.element[row][column + e]);
-                    x[e] = four.x;
-                    x[e + 1] = four.y;
-                    x[e + 2] = four.z;
-                    x[e + 3] = four.w;
-                }
-                put_neighbours(epilogue, p, at.c, i0 + warp_row + shared_rows::rows * r + row, j0 + warp_column + column, x);
-            }
+            part.give<Group>(lane, epilogue, p, at.c, i0 + warp_row + warp_sums::rows * r, j0 + warp_column);
             __syncwarp();
         }
     });

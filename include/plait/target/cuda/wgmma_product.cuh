@@ -3,8 +3,8 @@
 #pragma once
 
 #include <plait/target/cuda/mma.cuh>
-#include <plait/target/cuda/product_epilogue.cuh>
 #include <plait/target/cuda/product_tiles.cuh>
+#include <plait/target/cuda/warp_sums.cuh>
 #include <plait/target/cuda/wgmma.cuh>
 
 #include <cstdint>
@@ -56,13 +56,6 @@ struct core_tile {
     }
 };
 
-/// A part of a warp's 16 rows of the result in shared memory, where each lane then finds neighbours.
-struct wgmma_part {
-    static constexpr int rows = 16;
-    static constexpr int columns = 32;
-    float element[rows][columns + 8];
-};
-
 /// Multiplies all tiles of the block; see mma_kernel. All threads of a block call it.
 template <dtype D, int Group, bool ColumnsOfA, bool ColumnsOfB, class Tiles, class Epilogue>
 __device__ void multiply_by_warpgroups(const Tiles& tiles, const Epilogue& epilogue)
@@ -71,7 +64,7 @@ __device__ void multiply_by_warpgroups(const Tiles& tiles, const Epilogue& epilo
     using a_tile = core_tile<T, !ColumnsOfA>;
     using b_tile = core_tile<T, ColumnsOfB>;
     __shared__ alignas(16) unsigned char memory[2 * (sizeof(a_tile) + sizeof(b_tile))];
-    static_assert(sizeof memory >= block_warps * sizeof(wgmma_part) && block_warps == 8);
+    static_assert(sizeof memory >= block_warps * sizeof(warp_sums) && block_warps == 8);
     a_tile* const as = reinterpret_cast<a_tile*>(memory);
     b_tile* const bs = reinterpret_cast<b_tile*>(memory + 2 * sizeof(a_tile));
     const int lane = static_cast<int>(threadIdx.x) % warp_size;
@@ -104,37 +97,21 @@ __device__ void multiply_by_warpgroups(const Tiles& tiles, const Epilogue& epilo
             __syncthreads();
         }
         // Through the memory of the operands, which all warps have left.
-        wgmma_part& part = reinterpret_cast<wgmma_part*>(memory)[warp];
-        const std::int64_t row0 = tile.row + group_row + warp % 4 * wgmma_part::rows;
+        warp_sums& part = reinterpret_cast<warp_sums*>(memory)[warp];
+        const std::int64_t row0 = tile.row + group_row + warp % 4 * warp_sums::rows;
 #pragma unroll 1
-        for (int r = 0; r < wgmma_columns / wgmma_part::columns; ++r) {
+        for (int r = 0; r < wgmma_columns / warp_sums::columns; ++r) {
 #pragma unroll
             for (int i = 0; i < 4; ++i) {  // chosen, not indexed: the sums stay in registers
                 if (i != r) { continue; }
 #pragma unroll
                 for (int j = 0; j < 4; ++j) {
-                    float* const to = &part.element[lane / 4][8 * j + lane % 4 * 2];
-                    *reinterpret_cast<float2*>(to) = {sum[16 * i + 4 * j], sum[16 * i + 4 * j + 1]};
-                    *reinterpret_cast<float2*>(to + 8 * (wgmma_part::columns + 8)) = {sum[16 * i + 4 * j + 2], sum[16 * i + 4 * j + 3]};
+                    const int x = 16 * i + 4 * j;
+                    part.take(lane, j, sum[x], sum[x + 1], sum[x + 2], sum[x + 3]);
                 }
             }
             __syncwarp();
-            constexpr int in_a_row = wgmma_part::columns / Group;
-#pragma unroll (Epilogue::is_short ? 4 : 1)
-            for (int g = lane; g < wgmma_part::rows * in_a_row; g += warp_size) {
-                const int row = g / in_a_row;
-                const int column = g % in_a_row * Group;
-                float x[Group];
-#pragma unroll
-                for (int e = 0; e < Group; e += 4) {
-                    const float4 four = *reinterpret_cast<const float4*>(&part.element[row][column + e]);
-                    x[e] = four.x;
-                    x[e + 1] = four.y;
-                    x[e + 2] = four.z;
-                    x[e + 3] = four.w;
-                }
-                put_neighbours(epilogue, p, at.c, row0 + row, tile.column + wgmma_part::columns * r + column, x);
-            }
+            part.give<Group>(lane, epilogue, p, at.c, row0, tile.column + warp_sums::columns * r);
             __syncwarp();
         }
     });
