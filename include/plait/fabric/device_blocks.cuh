@@ -7,9 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace plait::cuda {
@@ -17,8 +15,8 @@ namespace plait::cuda {
 /// Blocks from cudaMalloc on the current device, for work on one stream.
 class device_blocks final : public memory_source {
   public:
-    /// `wait` waits for the stream, and throws nothing; without it CUDA does.
-    explicit device_blocks(cudaStream_t stream, std::function<void()> wait = {}) : stream_(stream), wait_(std::move(wait)) {}
+    /// `wait(of)` waits for the stream, and throws nothing; without it CUDA does.
+    explicit device_blocks(cudaStream_t stream, void (*wait)(void*) = nullptr, void* of = nullptr) : stream_(stream), wait_(wait), of_(of) {}
     device_blocks(const device_blocks&) = delete;
     device_blocks& operator=(const device_blocks&) = delete;
 
@@ -31,7 +29,7 @@ class device_blocks final : public memory_source {
     /// Waits for the stream. The block is freed by `collect`, or by whoever takes over what was returned.
     void deallocate(void* p, std::size_t /*bytes*/) noexcept override
     {
-        wait_ ? wait_() : static_cast<void>(cudaStreamSynchronize(stream_));
+        wait_ != nullptr ? wait_(of_) : static_cast<void>(cudaStreamSynchronize(stream_));
         try {
             returned_.push_back(p);
         } catch (...) {  // out of memory: leaking the block is better than pulling it from under a peer
@@ -48,7 +46,8 @@ class device_blocks final : public memory_source {
 
   private:
     cudaStream_t stream_;
-    std::function<void()> wait_;
+    void (*wait_)(void*);
+    void* of_;
     std::vector<void*> returned_;
 };
 

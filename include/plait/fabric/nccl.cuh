@@ -61,7 +61,7 @@ class nccl_communicator {
                                std::chrono::nanoseconds deadline = default_deadline)
         : place_(users, deadline),
           stream_(stream),
-          scratch_(stream, [this] { settle(); }),
+          scratch_(stream, [](void* of) { static_cast<nccl_communicator*>(of)->settle(); }, this),
           windows_(users, place_.rank, place_.size),
           carrier_(new_carrier(users, deadline)),
           meetings_(users, place_.rank, place_.size, *carrier_, kernels_)

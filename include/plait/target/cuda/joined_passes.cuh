@@ -7,7 +7,7 @@
 #include <plait/target/cuda/kernel_of.cuh>
 
 #include <cstddef>
-#include <functional>
+#include <cstdint>
 
 namespace plait::cuda {
 
@@ -141,13 +141,14 @@ inline bool buffers_allow_joining(const arguments& args, const pass_view& produc
         const node& n = image.slot_node(slot);
         return static_cast<std::size_t>(args.stored_elements_of(n)) * size_of(n.type);
     };
+    const auto address = [](const std::byte* p) { return reinterpret_cast<std::uintptr_t>(p); };
     for (const pass_result& r : next.results) {
         for (int rank = 0; rank < args.ranks(); ++rank) {
             const std::byte* const to = args.buffer(r.slot, rank).data;
             for (const pass_operand& o : product.operands) {
                 const std::byte* const from = args.buffer(o.slot).data;
-                const bool apart = to == nullptr || from == nullptr || std::less_equal<>{}(to + bytes(r.slot), from) ||
-                                   std::less_equal<>{}(from + bytes(o.slot), to);
+                const bool apart = to == nullptr || from == nullptr || address(to) + bytes(r.slot) <= address(from) ||
+                                   address(from) + bytes(o.slot) <= address(to);
                 if (!apart) { return false; }
             }
         }

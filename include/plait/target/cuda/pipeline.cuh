@@ -5,10 +5,10 @@
 
 #include <plait/run/chunks.hpp>
 #include <plait/target/cuda/functions_of.cuh>
+#include <plait/target/cuda/launch_choice.cuh>
 #include <plait/target/cuda/signals.cuh>
 
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -64,16 +64,23 @@ inline plait::detail::chunking choose_device_chunks(const arguments& args, std::
     return plait::detail::choose_chunks(args, passes, true, !overlaps ? 1 : wanted > 0 ? wanted : count);
 }
 
-/// Puts the chunks of one pipeline on a tape.
+/// What prepares the launches of single passes.
+class pass_source {
+  public:
+    /// For the launch of so many passes from p on.
+    virtual pass_build build_of(std::size_t p, std::size_t passes, launch_list& list) = 0;
+    /// The messages of a chunk of pass p, where ranks exchange them: of what it reads, or its results.
+    virtual void add_messages(std::size_t p, const plait::detail::chunking& cut, int chunk, bool results, const pass_build& b, launch_list& list) = 0;
+
+  protected:
+    ~pass_source() = default;
+};
+
+/// Puts the chunks of one pipeline on a tape. Ranks that are apart exchange messages; others signals.
 class pipeline_builder {
   public:
-    using make_build = std::function<pass_build(std::size_t pass, std::size_t together, launch_list& list)>;
-    /// Messages of a chunk of a pass: what it reads, or its results.
-    using make_messages = std::function<void(std::size_t pass, int chunk, bool results, const pass_build& b, launch_list& list)>;
-
-    /// `messages`: instead of signals; or none.
     pipeline_builder(const arguments& args, std::size_t first, const plait::detail::chunking& c, const signal_area& area,
-                     std::span<const pass_code> code, launch_tape& tape, make_messages messages)
+                     std::span<const pass_code> code, const launch_choice& choice, pass_source& source, launch_tape& tape)
         : args_(args),
           passes_(args.image().plan.passes),
           first_(first),
@@ -81,26 +88,27 @@ class pipeline_builder {
           cut_(c),
           area_(area),
           code_(code),
-          tape_(tape),
-          messages_(std::move(messages))
+          choice_(choice),
+          source_(source),
+          tape_(tape)
     {
     }
 
-    void build(const make_build& make)
+    void build()
     {
         // One that may be joined is launched at once only if it is: else which pass waits for its chunks, and counts them, would
         // change with the extents.
-        const bool at_once = !messages_ && code_[first_].in_chunks != nullptr && (code_[first_].with_next == nullptr || joins(first_));
-        at_once_ = at_once ? first_ + (joins(first_) ? 2 : 1) : first_;
+        const bool at_once = !choice_.is_apart() && code_[first_].in_chunks != nullptr && (code_[first_].with_next == nullptr || choice_.joins_next(first_));
+        at_once_ = at_once ? first_ + (choice_.joins_next(first_) ? 2 : 1) : first_;
         hand_over(false);  // the second stream comes after what is on the main one
-        if (at_once_ != first_ && args_.is_in(passes_[first_].group)) { launch_at_once(make); }
+        if (at_once_ != first_ && args_.is_in(passes_[first_].group)) { launch_at_once(); }
         for (int k = 0; k < cut_.count; ++k) {
             newest_[0] = newest_[1] = nullptr;
             has_product_ = false;
             for (std::size_t p = at_once_; p < last_;) {
-                const joint_launch how = launch_from(p);
-                if (messages_) { build_apart(p, how, k, make); }
-                else if (args_.is_in(passes_[p].group)) { build_chunk(p, how, k, make); }
+                const joint_launch how = choice_.from(p, &cut_);
+                if (choice_.is_apart()) { build_apart(p, how, k); }
+                else if (args_.is_in(passes_[p].group)) { build_chunk(p, how, k); }
                 p += how.passes;
             }
         }
@@ -117,21 +125,8 @@ class pipeline_builder {
         put(std::unique_ptr<launch>(new waiting(e)), !from_beside);
     }
 
-    /// Whether pass p and the next one are one launch.
-    [[nodiscard]] bool joins(std::size_t p) const
-    {
-        return !messages_ && code_[p].with_next != nullptr && buffers_allow_joining(args_, passes_[p], passes_[p + 1]);
-    }
-    [[nodiscard]] joint_launch launch_from(std::size_t p) const
-    {
-        const pass_code& c = code_[p];
-        if (joins(p)) { return {c.with_next, 2}; }
-        const bool by_rows = c.by_rows != nullptr && rows_can_be_held(args_, passes_[p]) && are_rows(args_, passes_[p], cut_);
-        return by_rows ? joint_launch{c.by_rows, static_cast<std::size_t>(c.row_passes)} : joint_launch{c.build, 1};
-    }
-
     /// The product that begins the pipeline, all chunks of it.
-    void launch_at_once(const make_build& make)
+    void launch_at_once()
     {
         const pass_view& pass = passes_[first_];
         product_chunks all;
@@ -149,7 +144,7 @@ class pipeline_builder {
         s.first_rank = by_others ? 0 : args_.world_rank();
         s.ranks = by_others ? args_.world_size() : 1;
         launch_list list;
-        pass_build b = make(first_, at_once_ - first_, list);
+        pass_build b = source_.build_of(first_, at_once_ - first_, list);
         b.chunks = &all;
         (at_once_ > first_ + 1 ? code_[first_].in_chunks_with_next : code_[first_].in_chunks)(b);
         for (auto& l : list) { tape_.push_back({std::move(l), false, static_cast<int>(first_), -1}); }
@@ -160,12 +155,12 @@ class pipeline_builder {
         return area_.at_chunks + (static_cast<std::int64_t>(first_) * plait::detail::max_signalled_chunks + k) * args_.world_size();
     }
 
-    void build_chunk(std::size_t p, const joint_launch& how, int k, const make_build& make)
+    void build_chunk(std::size_t p, const joint_launch& how, int k)
     {
         const bool beside = is_beside(passes_[p]);
         const std::size_t end = p + how.passes;
         launch_list list;
-        pass_build b = make(p, how.passes, list);
+        pass_build b = source_.build_of(p, how.passes, list);
         for (std::size_t q = p; q < end; ++q) {
             if (at_once_ != first_) { await_product(q, k, b); }
             for (std::size_t j = at_once_; j < p; ++j) { await(q, j, beside, b); }
@@ -184,15 +179,15 @@ class pipeline_builder {
     }
     /// The same of ranks that exchange messages: all do, those of other groups as well. They go on the second stream; products,
     /// which need none, on the main one.
-    void build_apart(std::size_t p, const joint_launch& how, int k, const make_build& make)
+    void build_apart(std::size_t p, const joint_launch& how, int k)
     {
         const bool beside = is_beside(passes_[p]);
         launch_list list;
-        pass_build b = make(p, how.passes, list);
+        pass_build b = source_.build_of(p, how.passes, list);
         const auto exchange = [&](bool results) {
             for (std::size_t q = p; q < p + how.passes; ++q) {
                 launch_list all;
-                messages_(q, k, results, b, all);
+                source_.add_messages(q, cut_, k, results, b, all);
                 for (auto& l : all) { tape_.push_back({std::move(l), true, static_cast<int>(q), k, true}); }
             }
         };
@@ -277,10 +272,11 @@ class pipeline_builder {
     plait::detail::chunking cut_;
     signal_area area_;
     std::span<const pass_code> code_;
+    const launch_choice& choice_;
+    pass_source& source_;
     launch_tape& tape_;
     std::size_t at_once_ = 0;   // passes [first_, at_once_) are one launch for all chunks
     bool has_product_ = false;  // the second stream has waited for this chunk of that launch, on this rank
-    make_messages messages_;
     std::shared_ptr<stream_event> newest_[2];  // of this chunk, on the main stream and beside it
 };
 

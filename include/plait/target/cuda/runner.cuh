@@ -4,6 +4,7 @@
 #include <plait/core/algorithm.hpp>
 #include <plait/fabric/addresses.hpp>
 #include <plait/run/any_executable.hpp>
+#include <plait/target/cuda/launch_choice.cuh>
 #include <plait/target/cuda/pass_meetings.cuh>
 #include <plait/target/cuda/pipeline.cuh>
 #include <plait/target/cuda/remote_moves.cuh>
@@ -25,7 +26,7 @@ namespace plait::cuda {
 /// Prepares launches when buffers or extents are new, and puts them on the stream in every run. A run then neither
 /// allocates, nor waits, nor meets other ranks on the host.
 template <class Communicator>
-class runner {
+class runner final : private pass_source {
   public:
     using code = std::span<const pass_code>;
     template <class Lowered>
@@ -158,6 +159,7 @@ class runner {
     void build()
     {
         const std::size_t n = code_.size();
+        const launch_choice choice(args_, code_, moves_.any());
         bool met = false;
         for (std::size_t p = 0; p < n;) {
             const pass_view& pass = image_.plan.passes[p];
@@ -167,19 +169,13 @@ class runner {
                 if (c.count > 1) {
                     if (pass.barrier_before || !met) { add_meeting(p); }
                     met = true;
-                    pipeline_builder::make_messages messages;
-                    if (moves_.any()) {
-                        messages = [&](std::size_t q, int k, bool results, const pass_build& b, launch_list& list) { moves_.build(q, c, k, results, b, list); };
-                    }
-                    pipeline_builder(args_, p, c, signal_area_, code_, tape_, std::move(messages)).build([&](std::size_t q, std::size_t together, launch_list& list) {
-                        return build_of(q, together, list);
-                    });
+                    pipeline_builder(args_, p, c, signal_area_, code_, choice, *this, tape_).build();
                     if (until == n && image_.plan.barrier_after) { add_meeting(n - 1); }
                     p = until;
                     continue;
                 }
             }
-            const joint_launch next = launch_from(p);
+            const joint_launch next = choice.from(p);
             const auto passes = image_.plan.passes.subspan(p, next.passes);
             const bool before = pass.barrier_before || depends_in_pipeline(image_.plan.passes, p, next.passes) || (!met && plait::detail::any_of(passes, touches_peers));
             build_whole(p, next, before, p + next.passes == n && image_.plan.barrier_after);
@@ -187,16 +183,7 @@ class runner {
             p += next.passes;
         }
     }
-    /// Passes by rows have all messages before and after them: none reads elsewhere what one before it writes.
-    [[nodiscard]] joint_launch launch_from(std::size_t p) const
-    {
-        const pass_code& c = code_[p];
-        if (joins_next(p)) { return {c.with_next, 2}; }
-        if (c.by_rows != nullptr && rows_can_be_held(args_, image_.plan.passes[p])) { return {c.by_rows, static_cast<std::size_t>(c.row_passes)}; }
-        return {c.build, 1};
-    }
-    /// For the launch of so many passes from p on.
-    pass_build build_of(std::size_t p, std::size_t passes, launch_list& list)
+    pass_build build_of(std::size_t p, std::size_t passes, launch_list& list) override
     {
         if (passes == 1) { values_.place_results(p); }
         const std::string stage = stage_of(p);
@@ -206,11 +193,6 @@ class runner {
     {
         if constexpr (requires { comm_.multicast(); }) { return args_.parameters().multicast ? comm_.multicast() : nullptr; }
         else { return nullptr; }
-    }
-    /// Whether pass p and the next one are one launch.
-    [[nodiscard]] bool joins_next(std::size_t p) const
-    {
-        return !moves_.any() && code_[p].with_next != nullptr && buffers_allow_joining(args_, image_.plan.passes[p], image_.plan.passes[p + 1]);
     }
     void build_whole(std::size_t p, const joint_launch& how, bool before, bool after)
     {
@@ -223,17 +205,23 @@ class runner {
         if (before && inside) { b.before = b.reports; }
         if (after && inside) { b.after = b.reports; }
         if (before && !inside) { add_meeting(p); }
-        for (std::size_t q = p; q < p + how.passes; ++q) { add_messages(q, false, b); }
+        put_messages(p, how, false, b);
         if (args_.is_in(passes[0].group)) { how.build(b); }
         for (auto& l : list) { tape_.push_back({std::move(l), false, static_cast<int>(p), -1}); }
-        for (std::size_t q = p; q < p + how.passes; ++q) { add_messages(q, true, b); }
+        put_messages(p, how, true, b);
         if (after && !inside) { add_meeting(p); }
     }
-    void add_messages(std::size_t p, bool results, const pass_build& b)
+    void put_messages(std::size_t p, const joint_launch& how, bool results, const pass_build& b)
     {
-        launch_list list;
-        moves_.build(p, whole(), 0, results, b, list);
-        for (auto& l : list) { tape_.push_back({std::move(l), false, static_cast<int>(p), -1, true}); }
+        for (std::size_t q = p; q < p + how.passes; ++q) {
+            launch_list list;
+            add_messages(q, whole(), 0, results, b, list);
+            for (auto& l : list) { tape_.push_back({std::move(l), false, static_cast<int>(q), -1, true}); }
+        }
+    }
+    void add_messages(std::size_t p, const plait::detail::chunking& cut, int chunk, bool results, const pass_build& b, launch_list& list) override
+    {
+        moves_.build(p, cut, chunk, results, b, list);
     }
     [[nodiscard]] std::string stage_of(std::size_t p) const
     {
