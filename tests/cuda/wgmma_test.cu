@@ -26,7 +26,7 @@ struct sizes {
     std::int64_t m, k, n;
 };
 constexpr sizes all_sizes[] = {{128, 64, 128}, {129, 65, 127}, {63, 7, 65}, {13, 33, 24}, {1, 1, 1}, {5, 0, 3}, {0, 4, 4}};
-constexpr sizes few_sizes[] = {{65, 17, 63}, {8, 16, 24}};
+constexpr sizes few_sizes[] = {{65, 17, 63}, {257, 3, 129}, {257, 0, 129}};
 
 /// Instructions of a class that all threads have executed since forget_launches().
 std::uint64_t executed(const std::string& kind)

@@ -2,6 +2,7 @@
 #include "../check/report.hpp"
 #include "frames.hpp"
 #include "lanewise.hpp"
+#include "wgmma.hpp"
 
 #include <cstring>
 
@@ -55,8 +56,9 @@ void bind_brx(binding& b)
     for (const std::string& label : b.names.branch_targets(b.syntax(1).name)) { b.names.branch_to(b.out, label); }
 }
 
-void exit_thread(context& c, const instruction&)
+void exit_thread(context& c, const instruction& i)
 {
+    check_products_at_end(c, i);
     c.split = true;
     exit_lanes(*c.w, c.mask);
 }

@@ -95,6 +95,7 @@ struct generic_write {
 struct issued_product {
     const instruction* what;
     std::uint64_t a, b;
+    bool accumulates;
 };
 
 struct warp {

@@ -1,7 +1,8 @@
 // wgmma (PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions"): products of f16 and bf16 in
 // f32, both operands in shared memory without swizzling. Each warp computes the rows of D that it holds. Sums are made
 // as those of mma.sync. Stricter than the text: wgmma.fence is asked for after every wait, whether or not registers were
-// accessed in between.
+// accessed in between. Not found: accumulators that are accessed between fence and mma_async; a writer's proxy fence that
+// comes after the barrier by which the reader knows of it; an unfenced store next to a later fenced one in the same 16 bytes.
 #include "wgmma.hpp"
 
 #include "../check/report.hpp"
@@ -70,7 +71,7 @@ void check_proxy(context& c, const instruction& i, unsigned lane, const place& p
 }
 
 /// The operands' bytes, A's then B's; the warp's lanes take turns to read.
-std::vector<std::uint8_t> read_operands(context& c, const pending_product& p)
+std::vector<std::uint8_t> read_operands(context& c, const pending_product& p, bool when_issued)
 {
     const instruction& i = *p.what;
     for (const u64 bits : {p.a, p.b}) {
@@ -84,7 +85,7 @@ std::vector<std::uint8_t> read_operands(context& c, const pending_product& p)
         const unsigned l = lane++ % n_lanes;
         const place where = locate(c, i, l, address, core_row, access_kind::load);
         check_written(c, i, l, where, core_row);
-        check_proxy(c, i, l, where);
+        if (when_issued) { check_proxy(c, i, l, where); }
         std::uint8_t bytes[core_row];
         std::memcpy(bytes, where.bytes, core_row);
         if (settings().check_races) { ordered_load(c, i, l, where, 4, 4, bytes); }
@@ -127,7 +128,7 @@ void land(context& c, const pending_product& p)
 {
     const instruction& i = *p.what;
     if (c.f != p.in) { throw unsupported("wgmma.wait_group in another function than wgmma.mma_async"); }
-    const auto bytes = read_operands(c, p);
+    const auto bytes = read_operands(c, p, false);
     if (bytes != p.read) {
         make_report(c, i, 0, rule::race, "an operand in shared memory changed before wgmma.wait_group");
     }
@@ -155,9 +156,9 @@ void check_warpgroup(context& c, const pending_product& p)
     if (groups.empty()) { groups.resize(c.b->warps.size() / 4); }
     auto& all = groups[c.w->number / 4];
     const u64 n = c.w->products.issued++;
-    if (n == all.size()) { return all.push_back({p.what, p.a, p.b}); }
-    if (all[n].what != p.what || all[n].a != p.a || all[n].b != p.b) {
-        fail(c, *p.what, "the warps of a warpgroup execute different wgmma.mma_async, or with different descriptors");
+    if (n == all.size()) { return all.push_back({p.what, p.a, p.b, p.accumulates}); }
+    if (all[n].what != p.what || all[n].a != p.a || all[n].b != p.b || all[n].accumulates != p.accumulates) {
+        fail(c, *p.what, "the warps of a warpgroup execute different wgmma.mma_async, or with different operands");
     }
 }
 
@@ -181,18 +182,16 @@ void issue(context& c, const instruction& i)
     p.group = w.next_group;
     check_warpgroup(c, p);
     for (const pending_product& before : w.pending) {
-        bool meet = false;
+        if (before.in != c.f) { continue; }
         for (unsigned d = 0; d < n; ++d) {
             for (unsigned e = 0; e < 4u * before.what->variant2; ++e) {
-                meet |= i.args[d].offset == before.what->args[e].offset;
                 if (i.args[d].offset == before.what->args[e].offset && (d != e || i.variant2 != before.what->variant2)) {
                     fail(c, i, "an accumulator of a wgmma under way, of another shape or in another place");
                 }
             }
         }
-        if (meet) { break; }
     }
-    p.read = read_operands(c, p);
+    p.read = read_operands(c, p, true);
     w.pending.push_back(std::move(p));
 }
 
@@ -285,6 +284,13 @@ void check_accumulators(context& c, const instruction& i)
             }
         }
     }
+}
+
+void check_products_at_end(context& c, const instruction& i)
+{
+    if (c.w->products.pending.empty()) { return; }
+    make_report(c, i, static_cast<unsigned>(std::countr_zero(c.mask)), rule::invalid, "a warp ends before wgmma.wait_group of all its products");
+    c.w->products.pending.clear();
 }
 
 extern const opcode_entry wgmma_opcodes[] = {{"wgmma", bind_wgmma}, {{}, nullptr}};

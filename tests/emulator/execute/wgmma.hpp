@@ -1,4 +1,4 @@
-// Registers of wgmma.mma_async while it is under way.
+// What must not be done while a wgmma.mma_async is under way.
 #pragma once
 
 #include "context.hpp"
@@ -7,5 +7,8 @@ namespace emulator {
 
 /// Reports that an instruction of the warp accesses an accumulator before wgmma.wait_group, if it does.
 void check_accumulators(context& c, const instruction& i);
+
+/// Reports that a warp ends while products are under way, if it does.
+void check_products_at_end(context& c, const instruction& i);
 
 }  // namespace emulator

@@ -8,7 +8,7 @@ using u64 = std::uint64_t;
 using u32 = std::uint32_t;
 using u16 = std::uint16_t;
 
-enum mistake { none, no_proxy_fence, early_read, no_fence, early_write, late_proxy_fence };
+enum mistake { none, no_proxy_fence, early_read, no_fence, early_write, late_proxy_fence, no_wait };
 
 constexpr int n_elements = 4096;
 
@@ -38,6 +38,7 @@ __global__ void product(float* d, const float* c, const u16* elements, u64 a, u6
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
     if (mistake == early_read) { asm volatile("st.global.f32 [%0], %1;" ::"l"(d), "f"(x[0]) : "memory"); }
     if (mistake == early_write) { tile[threadIdx.x] = 0; }
+    if (mistake == no_wait) { return; }
     // In place, so that the compiler copies no register before the wait.
     asm volatile("wgmma.wait_group.sync.aligned 0;"
                  : "+f"(x[0]), "+f"(x[1]), "+f"(x[2]), "+f"(x[3]), "+f"(x[4]), "+f"(x[5]), "+f"(x[6]), "+f"(x[7])
@@ -133,6 +134,7 @@ int main()
     test_mistake("race", "before wgmma.wait_group", mistaken(early_read));
     test_mistake("invalid", "without wgmma.fence", mistaken(no_fence));
     test_mistake("race", "", mistaken(early_write));
+    test_mistake("invalid", "ends before wgmma.wait_group", mistaken(no_wait));
     const auto described = [](u64 a) { return [a] { CHECK(run<0, 0>(a, b_columns).error != cudaSuccess); }; };
     test_mistake("invalid", "must be 0", described(a_rows | u64{1} << 15));
     test_mistake("invalid", "swizzled", described(a_rows | u64{1} << 62));

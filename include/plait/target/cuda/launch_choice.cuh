@@ -27,8 +27,7 @@ class launch_choice {
     {
         return !apart_ && code_[p].with_next != nullptr && buffers_allow_joining(args_, passes_[p], passes_[p + 1]);
     }
-    /// What takes pass p, and maybe some after it. Passes by rows have all messages before and after them: none reads elsewhere
-    /// what one before it writes. `cut`: into chunks, or nullptr for whole passes.
+    /// What takes pass p, and maybe some after it. `cut`: into chunks, or nullptr for whole passes.
     [[nodiscard]] joint_launch from(std::size_t p, const plait::detail::chunking* cut = nullptr) const
     {
         const pass_code& c = code_[p];

@@ -49,8 +49,8 @@ struct shared_tile {
 };
 
 /// c = a b of one 16-bit dtype. `ColumnsOfA`: elements of a column of a, not of a row, are neighbours in memory (or may be);
-/// `ColumnsOfB` likewise. 8 warps make 128 x 128 elements, each 64 x 32 of them, 16 terms at a time in order. Of the results
-/// a lane gives the epilogue `Group` neighbours at once.
+/// `ColumnsOfB` likewise. 8 warps make 128 x 128 elements, 16 terms at a time in order: each 64 x 32 of them, or 16 x 128 where
+/// warpgroups multiply. Of the results a lane gives the epilogue `Group` neighbours at once.
 template <dtype D, int Group, bool ColumnsOfA, bool ColumnsOfB, class Tiles, class Epilogue>
 __global__ void __launch_bounds__(block_threads) mma_kernel(const __grid_constant__ product_launch<Tiles, Epilogue> launch)
 {

@@ -211,6 +211,7 @@ class runner final : private pass_source {
         put_messages(p, how, true, b);
         if (after && !inside) { add_meeting(p); }
     }
+    /// Passes by rows have all messages before and after them: none reads elsewhere what one before it writes.
     void put_messages(std::size_t p, const joint_launch& how, bool results, const pass_build& b)
     {
         for (std::size_t q = p; q < p + how.passes; ++q) {

@@ -27,7 +27,7 @@ __device__ inline void show_to_products() { asm volatile("fence.proxy.async.shar
     "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
     "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
     "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define PLAIT_OPERANDS \
+#define PLAIT_IN_OUT \
     "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
     "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), \
     "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), \
@@ -44,32 +44,23 @@ __device__ inline void show_to_products() { asm volatile("fence.proxy.async.shar
 template <dtype D, int TransposedA, int TransposedB>
 __device__ void multiply_shared(float (&d)[64], std::uint64_t a, std::uint64_t b, std::uint64_t next_a, std::uint64_t next_b)
 {
-    if constexpr (D == dtype::f16) {
-        asm volatile("{\n"
-                     "wgmma.fence.sync.aligned;\n"
-                     "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {" PLAIT_ACCUMULATORS "}, %64, %65, 1, 1, 1, %68, %69;\n"
-                     "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {" PLAIT_ACCUMULATORS "}, %66, %67, 1, 1, 1, %68, %69;\n"
-                     "wgmma.commit_group.sync.aligned;\n"
-                     "wgmma.wait_group.sync.aligned 0;\n"
-                     "}"
-                     : PLAIT_OPERANDS
-                     : "l"(a), "l"(b), "l"(next_a), "l"(next_b), "n"(TransposedA), "n"(TransposedB)
-                     : "memory");
-    } else {
-        asm volatile("{\n"
-                     "wgmma.fence.sync.aligned;\n"
-                     "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" PLAIT_ACCUMULATORS "}, %64, %65, 1, 1, 1, %68, %69;\n"
-                     "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" PLAIT_ACCUMULATORS "}, %66, %67, 1, 1, 1, %68, %69;\n"
-                     "wgmma.commit_group.sync.aligned;\n"
-                     "wgmma.wait_group.sync.aligned 0;\n"
-                     "}"
-                     : PLAIT_OPERANDS
-                     : "l"(a), "l"(b), "l"(next_a), "l"(next_b), "n"(TransposedA), "n"(TransposedB)
-                     : "memory");
-    }
+#define PLAIT_MULTIPLY(type)                                                                                          \
+    asm volatile("{\n"                                                                                                \
+                 "wgmma.fence.sync.aligned;\n"                                                                        \
+                 "wgmma.mma_async.sync.aligned.m64n128k16.f32." type " {" PLAIT_ACCUMULATORS "}, %64, %65, 1, 1, 1, %68, %69;\n" \
+                 "wgmma.mma_async.sync.aligned.m64n128k16.f32." type " {" PLAIT_ACCUMULATORS "}, %66, %67, 1, 1, 1, %68, %69;\n" \
+                 "wgmma.commit_group.sync.aligned;\n"                                                                 \
+                 "wgmma.wait_group.sync.aligned 0;\n"                                                                 \
+                 "}"                                                                                                  \
+                 : PLAIT_IN_OUT                                                                                       \
+                 : "l"(a), "l"(b), "l"(next_a), "l"(next_b), "n"(TransposedA), "n"(TransposedB)                       \
+                 : "memory")
+    if constexpr (D == dtype::f16) { PLAIT_MULTIPLY("f16.f16"); }
+    else { PLAIT_MULTIPLY("bf16.bf16"); }
+#undef PLAIT_MULTIPLY
 }
 
 #undef PLAIT_ACCUMULATORS
-#undef PLAIT_OPERANDS
+#undef PLAIT_IN_OUT
 
 }  // namespace plait::cuda
