@@ -14,6 +14,7 @@ struct access {
     unsigned lane;
     stamp by;
     strength how;
+    std::uint32_t met;  ///< block_order::met
     thread_order& thread;
 
     access(context& c_, const instruction& i_, unsigned lane_)
@@ -22,6 +23,7 @@ struct access {
           lane{lane_},
           by{c_.b->id, 0, static_cast<std::uint16_t>(c_.w->number * n_lanes + lane_)},
           how{i_.order != ordering::weak, static_cast<std::uint8_t>(i_.scope)},
+          met{c_.b->order->met},
           thread{c_.b->order->threads[by.thread]}
     {
         by.epoch = thread.epoch;
@@ -51,10 +53,16 @@ inline bool knows_end_of(const access& a, std::uint32_t block)
     return true;
 }
 
+/// Whether all threads of the block know the access, as they met at a barrier after it.
+inline bool known_to_block(const access& a, std::uint32_t block, std::uint32_t epoch)
+{
+    return block == a.by.block && epoch <= a.met;
+}
+
 inline bool knows(const access& a, const stamp& s)
 {
-    return s.block == 0 || (s.block == a.by.block && s.thread == a.by.thread) || knows_end_of(a, s.block) ||
-           a.thread.known.knows(s);
+    if (s.block == a.by.block) { return s.epoch <= a.met || s.thread == a.by.thread || a.thread.known.knows(s); }
+    return s.block == 0 || knows_end_of(a, s.block) || a.thread.known.knows(s);
 }
 
 inline bool includes(std::uint8_t reach, std::uint32_t a, std::uint32_t b)

@@ -147,6 +147,7 @@ void order_barrier(block& b, unsigned barrier, const std::vector<std::uint32_t>&
     for (const warp& w : b.warps) { whole &= waited[w.number] == w.started; }
     if (whole) {
         all->add_block(b.id, now);
+        b.order->met = now;
     } else {
         std::vector<std::uint32_t> arrived(b.warps.size());
         for (const auto& [thread, epoch] : bar.arrived) { arrived[thread / n_lanes] |= 1u << thread % n_lanes; }

@@ -12,7 +12,7 @@ inline void check_readers(const access& a, const place& p, cell& at)
 {
     for (std::uint32_t r = at.readers; r != 0; r = reader_at(r).next) {
         const reader_record& reader = reader_at(r);
-        if (may_meet(a, reader.block, reader.how)) { continue; }
+        if (known_to_block(a, reader.block, reader.epoch) || may_meet(a, reader.block, reader.how)) { continue; }
         for_lanes(reader.lanes, [&](unsigned l) {
             const stamp by{reader.block, reader.epoch, static_cast<std::uint16_t>(reader.warp * n_lanes + l)};
             if (!knows(a, by)) { report_race(a.c, a.i, a.lane, p, true, by, false, reader.where); }
@@ -20,10 +20,12 @@ inline void check_readers(const access& a, const place& p, cell& at)
     }
 }
 
-/// Whoever knows this read knows one of an operation that this thread knows to be over.
+/// Whoever knows this read knows one of an operation that this thread knows to be over, or from before a barrier of its
+/// block.
 inline bool covers(const access& a, const reader_record& earlier)
 {
-    return earlier.how.strong == a.how.strong && earlier.how.scope == a.how.scope && knows_end_of(a, earlier.block);
+    return earlier.how.strong == a.how.strong && earlier.how.scope == a.how.scope &&
+           (known_to_block(a, earlier.block, earlier.epoch) || knows_end_of(a, earlier.block));
 }
 
 inline void add_reader(const access& a, cell& at)

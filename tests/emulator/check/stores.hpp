@@ -88,8 +88,8 @@ inline message message_of(const access& a)
     return {};
 }
 
-inline void put_store(const access& a, cell& at, std::uint32_t value, std::uint32_t before, const message& m,
-                      std::uint64_t sequence)
+inline void put_store(const access& a, const place& p, cell& at, std::uint32_t value, std::uint32_t before,
+                      const message& m, std::uint64_t sequence)
 {
     if (at.last == 0) {
         at.last = new_store();
@@ -106,8 +106,9 @@ inline void put_store(const access& a, cell& at, std::uint32_t value, std::uint3
     s.message_scope = m.scope;
     s.message_block = a.by.block;
     s.where = &a.i;
-    if (knows_end_of(a, store_at(at.last).by.block)) {
-        // What was there before an operation that is over is too old for anyone.
+    const stamp& last_by = store_at(at.last).by;
+    if (p.space == space::shared ? known_to_block(a, last_by.block, last_by.epoch) : knows_end_of(a, last_by.block)) {
+        // What was there before an operation that is over, or a barrier of the block, is too old for anyone.
         free_stores(store_at(at.last).older);
         store_at(at.last).older = 0;
     }

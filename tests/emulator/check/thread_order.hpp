@@ -28,6 +28,7 @@ struct barrier_order {
 
 struct block_order {
     std::uint32_t epochs = 1;  ///< the highest one given out
+    std::uint32_t met = 0;     ///< up to which all its threads know all its accesses: they met at a barrier
     std::vector<thread_order> threads;
     std::array<barrier_order, 16> barriers;
     /// Newest store that a thread has read from a cell without knowing it otherwise: it may not read older ones.

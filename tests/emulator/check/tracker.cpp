@@ -83,7 +83,7 @@ void ordered_store(context& c, const instruction& i, unsigned lane, const place&
                   [&](cell& at, std::uint8_t* memory, unsigned n) {
                       check_store(a, p, at, true);
                       check_readers(a, p, at);
-                      put_store(a, at, read_value(from, n), read_value(memory, n), m, sequence);
+                      put_store(a, p, at, read_value(from, n), read_value(memory, n), m, sequence);
                       std::memcpy(memory, from, n);
                       from += n;
                   });
@@ -124,7 +124,7 @@ void after_atomic(context& c, const instruction& i, unsigned lane, const place& 
                 m.clock = before.message;
             }
         }
-        put_store(a, at, read_value(memory, n), read_value(old, n), m, sequence);
+        put_store(a, p, at, read_value(memory, n), read_value(old, n), m, sequence);
         old += n;
     });
 }
