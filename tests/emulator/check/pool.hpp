@@ -9,13 +9,13 @@ namespace emulator {
 
 /// Number 0 is none. `Link` is the member that a free record uses to name the next free one. Never destroyed: kernels
 /// may run in exit handlers.
-template <class Record, std::uint32_t Record::*Link>
+template <class Record, auto Link>
 class pool {
   public:
     constexpr pool() = default;
 
     Record& at(std::uint32_t index) { return blocks_[index / block_size][index % block_size]; }
-    /// A record as it was constructed.
+    /// A record as it was constructed, or given back.
     std::uint32_t take()
     {
         if (free_ == 0) { grow(); }
@@ -26,7 +26,6 @@ class pool {
     }
     void give_back(std::uint32_t index)
     {
-        at(index) = Record{};
         at(index).*Link = free_;
         free_ = index;
     }

@@ -20,26 +20,20 @@ void report_range(const operation& o, const allocation& a, const stamp& other, b
 }
 
 /// The first access to the cell that the operation does not come after; reports it.
-bool check_cell(const operation& o, const allocation& a, const cell& at, bool store)
+bool check_cell(const operation& o, const allocation& a, cell& at, bool store)
 {
-    if (at.last != 0) {
-        const store_record& s = store_at(at.last);
-        if (!comes_after(o, s.by)) {
-            report_range(o, a, s.by, store, true, s.where);
-            return false;
-        }
+    if (at.block != 0 && !comes_after(o, at.by())) {
+        report_range(o, a, at.by(), store, true, at.where);
+        return false;
     }
-    for (std::uint32_t r = store ? at.readers : 0; r != 0; r = reader_at(r).next) {
-        const reader_record& reader = reader_at(r);
+    return !store || !any_reader(at, [&](const reader_record& reader) {
         const stamp by{
             reader.block, reader.epoch,
             static_cast<std::uint16_t>(reader.warp * n_lanes + static_cast<unsigned>(std::countr_zero(reader.lanes)))};
-        if (!comes_after(o, by)) {
-            report_range(o, a, by, store, false, reader.where);
-            return false;
-        }
-    }
-    return true;
+        if (comes_after(o, by)) { return false; }
+        report_range(o, a, by, store, false, reader.where);
+        return true;
+    });
 }
 
 bool check_page(const operation& o, const allocation& a, const shadow_memory::entry& e, std::uint64_t begin,
@@ -100,11 +94,9 @@ void order_range(operation& o, allocation& a, std::uint64_t offset, std::uint64_
             const auto n = static_cast<unsigned>(std::min<std::uint64_t>(4 - at % 4, end - at));
             for_cells(e.page(), at, reinterpret_cast<std::uint8_t*>(a.begin + at), n,
                       [&](cell& c, std::uint8_t*, unsigned) {
-                          free_stores(c.last);
-                          free_readers(c.readers);
-                          c.readers = 0;
-                          c.last = new_store();
-                          store_at(c.last).by = {o.record, 1, 0};
+                          clear(c);
+                          c.block = o.record;
+                          c.epoch = 1;
                       });
             at += n;
         }

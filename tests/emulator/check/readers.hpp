@@ -6,18 +6,16 @@
 
 namespace emulator {
 
-inline constexpr unsigned kept_readers = 8;  ///< beyond, some are forgotten
-
 inline void check_readers(const access& a, const place& p, cell& at)
 {
-    for (std::uint32_t r = at.readers; r != 0; r = reader_at(r).next) {
-        const reader_record& reader = reader_at(r);
-        if (known_to_block(a, reader.block, reader.epoch) || may_meet(a, reader.block, reader.how)) { continue; }
+    any_reader(at, [&](const reader_record& reader) {
+        if (known_to_block(a, reader.block, reader.epoch) || may_meet(a, reader.block, reader.how)) { return false; }
         for_lanes(reader.lanes, [&](unsigned l) {
             const stamp by{reader.block, reader.epoch, static_cast<std::uint16_t>(reader.warp * n_lanes + l)};
             if (!knows(a, by)) { report_race(a.c, a.i, a.lane, p, true, by, false, reader.where); }
         });
-    }
+        return false;
+    });
 }
 
 /// Whoever knows this read knows one of an operation that this thread knows to be over, or from before a barrier of its
@@ -30,30 +28,34 @@ inline bool covers(const access& a, const reader_record& earlier)
 
 inline void add_reader(const access& a, cell& at)
 {
-    const reader_record made{a.by.block, a.by.epoch, 1u << a.lane, static_cast<std::uint16_t>(a.c.w->number),
-                             a.how,      0,          &a.i};
-    unsigned n = 0;
-    for (std::uint32_t r = at.readers; r != 0; r = reader_at(r).next, ++n) {
-        reader_record& reader = reader_at(r);
+    const reader_record made{&a.i,        a.by.block, a.by.epoch, 1u << a.lane, static_cast<std::uint8_t>(a.c.w->number),
+                             a.how};
+    const bool is_known = any_reader(at, [&](reader_record& reader) {
         if (reader.block == a.by.block && reader.warp == made.warp && reader.how.strong == a.how.strong) {
             // What the warp read before is covered: whoever knows the later read of a lane knows the earlier one.
             if (reader.epoch == a.by.epoch || reader.lanes == made.lanes) {
                 reader.epoch = a.by.epoch;
                 reader.lanes |= made.lanes;
-                return;
+                return true;
             }
         }
-        if (n + 1 == kept_readers || covers(a, reader)) {
-            const std::uint32_t next = reader.next;
-            reader = made;
-            reader.next = next;
-            return;
-        }
+        if (!covers(a, reader)) { return false; }
+        reader = made;
+        return true;
+    });
+    if (is_known) { return; }
+    if (at.reader.block == 0) {
+        at.reader = made;
+        return;
     }
-    const std::uint32_t index = new_reader();
-    reader_at(index) = made;
-    reader_at(index).next = at.readers;
-    at.readers = index;
+    if (at.more == 0) { at.more = readers.take(); }
+    more_readers& more = readers.at(at.more);
+    if (more.count < more.all.size()) {
+        more.all[more.count++] = made;
+        return;
+    }
+    const unsigned oldest = more.turn++ % kept_readers;
+    (oldest == 0 ? at.reader : more.all[oldest - 1]) = made;
 }
 
 }  // namespace emulator

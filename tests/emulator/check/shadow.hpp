@@ -21,37 +21,60 @@ struct strength {
     std::uint8_t scope = 0;  ///< emulator::scope
 };
 
+/// What a store hands on to loads that acquire it.
+struct message {
+    std::shared_ptr<const knowledge> clock;
+    std::uint8_t scope = 0;
+    std::uint32_t next = 0;  ///< of a free record
+};
+
 struct store_record {
-    stamp by;
+    std::uint32_t block = 0;  ///< 0: what was there before kernels stored
+    std::uint32_t epoch = 0;
+    std::uint16_t thread = 0;
     strength how;
-    std::uint8_t message_scope = 0;
-    std::uint32_t older = 0;                   ///< the store before it; 0: none
-    std::uint32_t value = 0;                   ///< of the cell after it
-    std::uint64_t sequence = 0;                ///< the same for all cells of one store
-    std::shared_ptr<const knowledge> message;  ///< what a load that acquires it learns
-    std::uint32_t message_block = 0;
+    std::uint32_t older = 0;     ///< the store before it, an older_store; 0: none
+    std::uint64_t sequence = 0;  ///< the same for all cells of one store
     const instruction* where = nullptr;
+    std::uint32_t message = 0;
+
+    stamp by() const { return {block, epoch, thread}; }
+};
+
+struct older_store : store_record {
+    std::uint32_t value = 0;  ///< of the cell after it
 };
 
 struct reader_record {
-    std::uint32_t block = 0;
+    const instruction* where = nullptr;
+    std::uint32_t block = 0;  ///< 0: none
     std::uint32_t epoch = 0;
     std::uint32_t lanes = 0;
-    std::uint16_t warp = 0;
+    std::uint8_t warp = 0;
     strength how;
-    std::uint32_t next = 0;
-    const instruction* where = nullptr;
 };
 
-/// Four bytes, or one of them.
-struct cell {
-    std::uint32_t last = 0;     ///< store_record; 0: what was there before kernels stored
-    std::uint32_t readers = 0;  ///< reader_record; 0: none
+inline constexpr unsigned kept_readers = 8;  ///< of a cell; beyond, the oldest are forgotten
+
+/// All but the first.
+struct more_readers {
+    std::array<reader_record, kept_readers - 1> all;
+    std::uint8_t count = 0;
+    std::uint8_t turn = 0;   ///< counts those that were forgotten
+    std::uint32_t next = 0;  ///< of a free record
 };
+
+/// Four bytes, or one of them: the newest store, and who has read since. In one line of the processor's cache, as most
+/// accesses need no more.
+struct cell : store_record {
+    std::uint32_t more = 0;  ///< more_readers; 0: none
+    reader_record reader;
+};
+static_assert(sizeof(cell) == 64);
 
 struct shadow_page {
     static constexpr std::uint64_t bytes = 4096;
-    std::array<cell, bytes / 4> cells;
+    alignas(sizeof(cell)) std::array<cell, bytes / 4> cells;
     std::map<std::uint32_t, std::array<cell, 4>> split;  ///< cells whose bytes are kept apart
 };
 
@@ -87,35 +110,73 @@ class shadow_memory {
     std::vector<entry> pages_;
 };
 
-inline constinit pool<store_record, &store_record::older> stores;
-inline constinit pool<reader_record, &reader_record::next> readers;
+inline constinit pool<older_store, &store_record::older> older_stores;
+inline constinit pool<more_readers, &more_readers::next> readers;
+inline constinit pool<message, &message::next> messages;
 
-inline store_record& store_at(std::uint32_t index) { return stores.at(index); }
-inline reader_record& reader_at(std::uint32_t index) { return readers.at(index); }
-inline std::uint32_t new_store() { return stores.take(); }
-inline std::uint32_t new_reader() { return readers.take(); }
+inline older_store& older_at(std::uint32_t index) { return older_stores.at(index); }
+
+inline std::uint32_t new_message(const std::shared_ptr<const knowledge>& clock, std::uint8_t scope)
+{
+    if (!clock) { return 0; }
+    const std::uint32_t index = messages.take();
+    messages.at(index).clock = clock;
+    messages.at(index).scope = scope;
+    return index;
+}
+
+inline void free_message(const store_record& s)
+{
+    if (s.message == 0) { return; }
+    messages.at(s.message).clock.reset();
+    messages.give_back(s.message);
+}
 
 /// The store and all older ones.
 inline void free_stores(std::uint32_t first)
 {
     while (first != 0) {
-        const std::uint32_t next = store_at(first).older;
-        stores.give_back(first);
+        const std::uint32_t next = older_at(first).older;
+        free_message(older_at(first));
+        older_stores.give_back(first);
         first = next;
     }
 }
 
-inline void free_readers(std::uint32_t first)
+inline void free_readers(cell& c)
 {
-    while (first != 0) {
-        const std::uint32_t next = reader_at(first).next;
-        readers.give_back(first);
-        first = next;
+    c.reader.block = 0;
+    if (c.more == 0) { return; }
+    readers.at(c.more).count = readers.at(c.more).turn = 0;
+    readers.give_back(c.more);
+    c.more = 0;
+}
+
+/// Forgets all accesses to a cell.
+inline void clear(cell& c)
+{
+    free_message(c);
+    free_stores(c.older);
+    free_readers(c);
+    c = {};
+}
+
+/// Calls f(reader) for each until it returns true; whether it did.
+template <class F>
+[[gnu::always_inline]] inline bool any_reader(cell& c, F&& f)
+{
+    if (c.reader.block == 0) { return false; }
+    if (f(c.reader)) { return true; }
+    if (c.more == 0) { return false; }
+    more_readers& more = readers.at(c.more);
+    for (unsigned k = 0; k < more.count; ++k) {
+        if (f(more.all[k])) { return true; }
     }
+    return false;
 }
 
 /// Keeps the bytes of a cell apart from now on.
-std::array<cell, 4>& split_cell(shadow_page& p, std::uint32_t index, const std::uint8_t* bytes);
+std::array<cell, 4>& split_cell(shadow_page& p, std::uint32_t index);
 
 /// Calls f(cell, bytes of memory, size) for each cell of a range in one page.
 template <class F>
@@ -130,7 +191,7 @@ template <class F>
         if (here == 4 && !is_split) {
             f(p.cells[index], memory, 4u);
         } else {
-            auto& parts = is_split ? p.split[index] : split_cell(p, index, memory - at);
+            auto& parts = is_split ? p.split[index] : split_cell(p, index);
             for (unsigned k = 0; k < here; ++k) { f(parts[at + k], memory + k, 1u); }
         }
         offset += here;

@@ -15,10 +15,10 @@ inline constexpr unsigned kept_stores = 5;  ///< for each cell
 
 inline void check_store(const access& a, const place& p, const cell& at, bool is_store)
 {
-    if (at.last == 0) { return; }
-    const store_record& s = store_at(at.last);
-    if (!knows(a, s.by) && !may_meet(a, s.by.block, s.how)) {
-        report_race(a.c, a.i, a.lane, p, is_store, s.by, true, s.where);
+    if (at.block == 0) { return; }
+    const stamp by = at.by();
+    if (!knows(a, by) && !may_meet(a, at.block, at.how)) {
+        report_race(a.c, a.i, a.lane, p, is_store, by, true, at.where);
     }
 }
 
@@ -32,54 +32,53 @@ inline std::uint64_t floor_key(const access& a, const cell& at)
 inline bool fenced_before(const access& a, const store_record& s)
 {
     if (s.sequence > a.thread.last_sequential) { return false; }
-    const auto at = running_blocks().find(s.by.block);
-    return at == running_blocks().end() || at->second->threads[s.by.thread].last_sequential > s.sequence;
+    const auto at = running_blocks().find(s.block);
+    return at == running_blocks().end() || at->second->threads[s.thread].last_sequential > s.sequence;
 }
 
-/// Which store a load returns: the newest, or an older one when the thread knows of none after it and has read none.
-inline std::uint32_t choose_store(const access& a, cell& at, std::uint64_t limit)
+/// The store that a load returns.
+struct choice {
+    const store_record* store;
+    const older_store* older = nullptr;  ///< the same, if it is not the newest
+    std::uint64_t next = 0;              ///< the sequence of the store after it
+};
+
+/// The newest store, or an older one when the thread knows of none after it and has read none.
+inline choice choose_store(const access& a, cell& at, std::uint64_t limit)
 {
-    std::uint32_t chosen = at.last;
-    if (!settings().stale_loads || chosen == 0) { return chosen; }
+    choice chosen{&at};
+    if (!settings().stale_loads || at.block == 0) { return chosen; }
     auto& read_up_to = a.c.b->order->read_up_to;
     const auto known_floor = read_up_to.empty() ? read_up_to.end() : read_up_to.find(floor_key(a, at));
     const std::uint64_t floor = known_floor == read_up_to.end() ? 0 : known_floor->second;
     for (;;) {
-        const store_record& s = store_at(chosen);
-        if (s.older == 0 || s.sequence <= floor || knows(a, s.by) || fenced_before(a, s)) { break; }
+        const store_record& s = *chosen.store;
+        if (s.older == 0 || s.sequence <= floor || knows(a, s.by()) || fenced_before(a, s)) { break; }
         const bool forced = s.sequence > limit;  // so that the parts of one value are of one time
         if (!forced && (limit != ~0ull || !random_choices().one_in(3))) { break; }
-        chosen = s.older;
+        const older_store& before = older_at(s.older);
+        chosen = {&before, &before, s.sequence};
     }
-    const store_record& s = store_at(chosen);
-    if (!knows(a, s.by)) { read_up_to[floor_key(a, at)] = s.sequence; }
+    if (!knows(a, chosen.store->by())) { read_up_to[floor_key(a, at)] = chosen.store->sequence; }
     return chosen;
 }
 
 inline void learn(const access& a, const store_record& s)
 {
-    if (!s.message || !a.how.strong) { return; }
-    if (!includes(s.message_scope, a.by.block, s.message_block) ||
-        !includes(a.how.scope, a.by.block, s.message_block)) {
-        return;
-    }
+    if (s.message == 0 || !a.how.strong) { return; }
+    const message& m = messages.at(s.message);
+    if (!includes(m.scope, a.by.block, s.block) || !includes(a.how.scope, a.by.block, s.block)) { return; }
     if (a.acquires()) {
-        if (a.thread.last_acquired == s.message) { return; }
-        a.thread.known.learn(*s.message);
-        a.thread.last_acquired = s.message;
+        if (a.thread.last_acquired == m.clock) { return; }
+        a.thread.known.learn(*m.clock);
+        a.thread.last_acquired = m.clock;
         return;
     }
-    const unsigned reach = s.message_block == a.by.block                                       ? 0
-                           : record_of(s.message_block).device == record_of(a.by.block).device ? 1
-                                                                                               : 2;
-    a.thread.seen[reach].learn(*s.message);
+    const unsigned reach = s.block == a.by.block                                       ? 0
+                           : record_of(s.block).device == record_of(a.by.block).device ? 1
+                                                                                       : 2;
+    a.thread.seen[reach].learn(*m.clock);
 }
-
-/// What a store hands on to loads that acquire it.
-struct message {
-    std::shared_ptr<const knowledge> clock;
-    std::uint8_t scope = 0;
-};
 
 inline message message_of(const access& a)
 {
@@ -88,38 +87,27 @@ inline message message_of(const access& a)
     return {};
 }
 
-inline void put_store(const access& a, const place& p, cell& at, std::uint32_t value, std::uint32_t before,
-                      const message& m, std::uint64_t sequence)
+/// `before`: the cell's value until now.
+inline void put_store(const access& a, const place& p, cell& at, std::uint32_t before, const message& m,
+                      std::uint64_t sequence)
 {
-    if (at.last == 0) {
-        at.last = new_store();
-        store_at(at.last).value = before;
-    }
-    const std::uint32_t made = new_store();
-    store_record& s = store_at(made);
-    s.by = a.by;
-    s.how = a.how;
-    s.older = at.last;
-    s.value = value;
-    s.sequence = sequence;
-    s.message = m.clock;
-    s.message_scope = m.scope;
-    s.message_block = a.by.block;
-    s.where = &a.i;
-    const stamp& last_by = store_at(at.last).by;
-    if (p.space == space::shared ? known_to_block(a, last_by.block, last_by.epoch) : knows_end_of(a, last_by.block)) {
+    if (p.space == space::shared ? known_to_block(a, at.block, at.epoch) : knows_end_of(a, at.block)) {
         // What was there before an operation that is over, or a barrier of the block, is too old for anyone.
-        free_stores(store_at(at.last).older);
-        store_at(at.last).older = 0;
+        free_stores(at.older);
+        at.older = 0;
     }
-    at.last = made;
-    free_readers(at.readers);
-    at.readers = 0;
-    std::uint32_t last = made;
-    for (unsigned n = 1; n < kept_stores && last != 0; ++n) { last = store_at(last).older; }
-    if (last != 0) {
-        free_stores(store_at(last).older);
-        store_at(last).older = 0;
+    const std::uint32_t last = older_stores.take();
+    older_store& o = older_at(last);
+    static_cast<store_record&>(o) = at;
+    o.value = before;
+    store_record& s = at;
+    s = {a.by.block, a.by.epoch, a.by.thread, a.how, last, sequence, &a.i, new_message(m.clock, m.scope)};
+    free_readers(at);
+    std::uint32_t oldest = last;
+    for (unsigned n = 2; n < kept_stores && oldest != 0; ++n) { oldest = older_at(oldest).older; }
+    if (oldest != 0) {
+        free_stores(older_at(oldest).older);
+        older_at(oldest).older = 0;
     }
 }
 

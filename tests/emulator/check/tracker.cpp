@@ -50,21 +50,18 @@ void ordered_load(context& c, const instruction& i, unsigned lane, const place& 
         for_cells(e.page(), p.offset + k * size, p.bytes + k * size, size,
                   [&](cell& at, std::uint8_t* memory, unsigned n) {
                       check_store(a, p, at, false);
-                      const std::uint32_t newest = at.last;
-                      const std::uint32_t chosen = choose_store(a, at, limit);
+                      const choice chosen = choose_store(a, at, limit);
                       std::uint32_t value = read_value(memory, n);
-                      if (chosen != 0 && chosen != newest) {
-                          value = store_at(chosen).value;
-                          std::uint32_t after = newest;
-                          while (store_at(after).older != chosen) { after = store_at(after).older; }
-                          limit = std::min(limit, store_at(after).sequence - 1);
-                      } else if (limit == ~0ull && newest != 0) {
+                      if (chosen.older != nullptr) {
+                          value = chosen.older->value;
+                          limit = std::min(limit, chosen.next - 1);
+                      } else if (limit == ~0ull && at.block != 0) {
                           limit = next_store_sequence;
                       }
                       std::memcpy(to, &value, n);
                       to += n;
                       add_reader(a, at);
-                      if (chosen != 0) { learn(a, store_at(chosen)); }
+                      learn(a, *chosen.store);
                   });
     }
 }
@@ -83,7 +80,7 @@ void ordered_store(context& c, const instruction& i, unsigned lane, const place&
                   [&](cell& at, std::uint8_t* memory, unsigned n) {
                       check_store(a, p, at, true);
                       check_readers(a, p, at);
-                      put_store(a, p, at, read_value(from, n), read_value(memory, n), m, sequence);
+                      put_store(a, p, at, read_value(memory, n), m, sequence);
                       std::memcpy(memory, from, n);
                       from += n;
                   });
@@ -98,7 +95,7 @@ void before_atomic(context& c, const instruction& i, unsigned lane, const place&
     for_cells(e.page(), p.offset, p.bytes, size, [&](cell& at, std::uint8_t*, unsigned) {
         check_store(a, p, at, true);
         check_readers(a, p, at);
-        if (at.last != 0) { learn(a, store_at(at.last)); }
+        learn(a, at);
     });
 }
 
@@ -110,21 +107,21 @@ void after_atomic(context& c, const instruction& i, unsigned lane, const place& 
     shadow_memory::entry& e = shadow_of(c, p).entry_of(p.offset);
     const std::uint64_t sequence = next_store_sequence++;
     const message own = stored ? message_of(a) : message{};
-    for_cells(e.page(), p.offset, p.bytes, size, [&](cell& at, std::uint8_t* memory, unsigned n) {
+    for_cells(e.page(), p.offset, p.bytes, size, [&](cell& at, std::uint8_t*, unsigned n) {
         if (!stored) { return add_reader(a, at); }
         message m = own;
-        if (at.last != 0 && store_at(at.last).message) {
-            const store_record& before = store_at(at.last);
-            m.scope = m.clock ? std::max(m.scope, before.message_scope) : before.message_scope;
+        if (at.message != 0) {
+            const message& before = messages.at(at.message);
+            m.scope = m.clock ? std::max(m.scope, before.scope) : before.scope;
             if (m.clock) {
                 auto both = std::make_shared<knowledge>(*m.clock);
-                both->learn(*before.message);
+                both->learn(*before.clock);
                 m.clock = both;
             } else {
-                m.clock = before.message;
+                m.clock = before.clock;
             }
         }
-        put_store(a, p, at, read_value(memory, n), read_value(old, n), m, sequence);
+        put_store(a, p, at, read_value(old, n), m, sequence);
         old += n;
     });
 }
