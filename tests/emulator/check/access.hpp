@@ -5,6 +5,8 @@
 #include "shadow.hpp"
 #include "thread_order.hpp"
 
+#include <array>
+
 namespace emulator {
 
 /// The access that is being made.
@@ -39,18 +41,21 @@ struct access {
     }
 };
 
-/// Whether the thread knows that the operation is over which the block belongs to. Most accesses meet data of the same
-/// such operation: the answer is remembered.
+/// Whether the thread knows that the operation is over which the block belongs to. Accesses meet data of the same few such
+/// operations again and again: answers are remembered.
 inline bool knows_end_of(const access& a, std::uint32_t block)
 {
-    static clock_pointer seen_clock;
-    static std::uint32_t seen_block = 0;
+    struct remembered {
+        clock_pointer clock;
+        std::uint32_t block = 0;
+        bool answer = false;
+    };
+    static auto* cache = new std::array<remembered, 256>;
     const clock_pointer& clock = a.thread.known.base;
-    if (block == seen_block && clock == seen_clock) { return true; }
-    if (clock == nullptr || !clock->knows_end_of(block)) { return false; }
-    seen_clock = clock;
-    seen_block = block;
-    return true;
+    if (clock == nullptr) { return false; }
+    remembered& r = (*cache)[(reinterpret_cast<std::uint64_t>(clock.get()) / 16 + block) % cache->size()];
+    if (r.clock != clock || r.block != block) { r = {clock, block, clock->knows_end_of(block)}; }
+    return r.answer;
 }
 
 /// Whether all threads of the block know the access, as they met at a barrier after it.
