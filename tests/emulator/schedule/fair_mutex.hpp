@@ -2,6 +2,7 @@
 // again at once must not keep them out for ever.
 #pragma once
 
+#include <array>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -20,22 +21,23 @@ class fair_mutex {
             return;
         }
         const std::uint64_t ticket = next_++;
-        turn_.wait(guard, [&] { return ticket == serving_; });
+        turn_[ticket % turn_.size()].wait(guard, [&] { return ticket == serving_; });
         owner_ = me;
         depth_ = 1;
     }
     void unlock()
     {
-        const std::lock_guard guard(mutex_);
+        std::unique_lock guard(mutex_);
         if (--depth_ > 0) { return; }
         owner_ = std::thread::id();
-        ++serving_;
-        turn_.notify_all();
+        const std::uint64_t next = ++serving_;
+        guard.unlock();
+        turn_[next % turn_.size()].notify_all();
     }
 
   private:
     std::mutex mutex_;
-    std::condition_variable turn_;
+    std::array<std::condition_variable, 64> turn_;  ///< by ticket, so that the next thread is woken and no other
     std::uint64_t next_ = 0;
     std::uint64_t serving_ = 0;
     std::thread::id owner_;
