@@ -9,6 +9,7 @@
 #include "lanewise.hpp"
 #include "modifiers.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace emulator {
@@ -74,11 +75,12 @@ void wait_group(context& c, const instruction& i)
 {
     for_lanes(c.mask, [&](unsigned l) {
         lane_copies& copies = c.w->copies[l];
-        while (!copies.pending.empty() &&
-               copies.pending.front().group + static_cast<unsigned>(i.immediate) < copies.next_group) {
-            land(c, i, l, copies.pending.front());
-            copies.pending.pop_front();
-        }
+        const auto done = [&](const pending_copy& p) {
+            return p.group + static_cast<unsigned>(i.immediate) < copies.next_group;
+        };
+        const auto kept = std::find_if_not(copies.pending.begin(), copies.pending.end(), done);
+        std::for_each(copies.pending.begin(), kept, [&](const pending_copy& p) { land(c, i, l, p); });
+        copies.pending.erase(copies.pending.begin(), kept);
     });
 }
 
@@ -137,7 +139,8 @@ void land_copies(context& c, const instruction& i, std::uint32_t lanes)
 {
     for_lanes(lanes, [&](unsigned l) {
         lane_copies& copies = c.w->copies[l];
-        for (; !copies.pending.empty(); copies.pending.pop_front()) { land(c, i, l, copies.pending.front()); }
+        for (const pending_copy& p : copies.pending) { land(c, i, l, p); }
+        copies.pending.clear();
     });
 }
 

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -64,7 +63,7 @@ struct pending_copy {
 };
 
 struct lane_copies {
-    std::deque<pending_copy> pending;
+    std::vector<pending_copy> pending;  ///< the oldest first
     unsigned next_group = 0;
 };
 
@@ -79,7 +78,7 @@ struct pending_product {
 };
 
 struct warp_products {
-    std::deque<pending_product> pending;
+    std::vector<pending_product> pending;  ///< the oldest first
     unsigned next_group = 0;
     std::uint64_t issued = 0;
     bool fenced = false;  ///< by wgmma.fence since the last wait

@@ -214,7 +214,7 @@ void wait(context& c, const instruction& i)
     warp_products& w = c.w->products;
     while (!w.pending.empty() && w.pending.front().group + static_cast<unsigned>(i.immediate) < w.next_group) {
         land(c, w.pending.front());
-        w.pending.pop_front();
+        w.pending.erase(w.pending.begin());
     }
     w.fenced = false;
 }

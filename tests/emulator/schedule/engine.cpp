@@ -116,11 +116,11 @@ bool engine::start_ready()
 {
     bool any = false;
     for (std::size_t k = 0; k < pending_.size();) {
-        const std::shared_ptr<operation> o = pending_[k];
-        if (o->started || !o->ready()) {
+        if (pending_[k]->started || !pending_[k]->ready()) {
             ++k;
             continue;
         }
+        const std::shared_ptr<operation> o = pending_[k];
         any = true;
         if (settings().seed != 0 && random_choices().one_in(3)) {
             ++k;
