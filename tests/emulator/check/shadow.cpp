@@ -40,9 +40,7 @@ std::array<cell, 4>& split_cell(shadow_page& p, std::uint32_t index)
         }
         if (whole.more != 0) {
             part.more = readers.take();
-            const std::uint32_t next = readers.at(part.more).next;
             readers.at(part.more) = readers.at(whole.more);
-            readers.at(part.more).next = next;
         }
     }
     clear(whole);

@@ -25,7 +25,6 @@ struct strength {
 struct message {
     std::shared_ptr<const knowledge> clock;
     std::uint8_t scope = 0;
-    std::uint32_t next = 0;  ///< of a free record
 };
 
 struct store_record {
@@ -60,8 +59,7 @@ inline constexpr unsigned kept_readers = 8;  ///< of a cell; beyond, the oldest 
 struct more_readers {
     std::array<reader_record, kept_readers - 1> all;
     std::uint8_t count = 0;
-    std::uint8_t turn = 0;   ///< counts those that were forgotten
-    std::uint32_t next = 0;  ///< of a free record
+    std::uint8_t turn = 0;  ///< counts those that were forgotten
 };
 
 /// Four bytes, or one of them: the newest store, and who has read since. In one line of the processor's cache, as most
@@ -110,9 +108,9 @@ class shadow_memory {
     std::vector<entry> pages_;
 };
 
-inline constinit pool<older_store, &store_record::older> older_stores;
-inline constinit pool<more_readers, &more_readers::next> readers;
-inline constinit pool<message, &message::next> messages;
+inline constinit pool<older_store> older_stores;
+inline constinit pool<more_readers> readers;
+inline constinit pool<message> messages;
 
 inline older_store& older_at(std::uint32_t index) { return older_stores.at(index); }
 
