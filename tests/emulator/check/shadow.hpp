@@ -55,11 +55,11 @@ struct reader_record {
 
 inline constexpr unsigned kept_readers = 8;  ///< of a cell; beyond, the oldest are forgotten
 
-/// All but the first.
-struct more_readers {
-    std::array<reader_record, kept_readers - 1> all;
+/// All but the first. Few have more than fit in one line of the processor's cache.
+struct alignas(64) more_readers {
     std::uint8_t count = 0;
     std::uint8_t turn = 0;  ///< counts those that were forgotten
+    std::array<reader_record, kept_readers - 1> all;
 };
 
 /// Four bytes, or one of them: the newest store, and who has read since. In one line of the processor's cache, as most
