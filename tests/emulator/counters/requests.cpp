@@ -36,13 +36,22 @@ unsigned bank_passes(const request& r, std::uint32_t lanes)
     unsigned passes = 0;
     for (unsigned part = 0; part < parts; ++part) {
         std::array<std::uint64_t, 8 * n_lanes> words;
+        std::array<std::uint64_t, 32> in_bank{};
+        bool conflict = false;
         unsigned n = 0;
         const std::uint32_t mask = width == 32 ? ~0u : ((1u << width) - 1) << (part * width);
         for_lanes(lanes & mask, [&](unsigned l) {
             for (std::uint64_t w = r.address[l] / 4; w <= (r.address[l] + r.bytes - 1) / 4 && n < words.size(); ++w) {
+                std::uint64_t& other = in_bank[w % 32];
+                conflict |= other != 0 && other != w + 1;
+                other = w + 1;
                 words[n++] = w;
             }
         });
+        if (!conflict) {  // the usual case
+            passes += n != 0 ? 1 : 0;
+            continue;
+        }
         std::sort(words.begin(), words.begin() + n);
         const auto end = std::unique(words.begin(), words.begin() + n);
         std::array<unsigned, 32> bank{};
