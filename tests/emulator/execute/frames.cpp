@@ -82,6 +82,28 @@ void fill_specials(frame& f, const warp& w)
 
 }  // namespace
 
+namespace {
+
+/// Memory of frames that have been left, a megabyte each at times: new memory costs more than what is done with it.
+std::vector<std::vector<std::uint8_t>>& spare_storage()
+{
+    static auto* s = new std::vector<std::vector<std::uint8_t>>;  // kept: kernels may run in exit handlers
+    return *s;
+}
+
+std::vector<std::uint8_t> zeroed_storage(std::size_t size)
+{
+    std::vector<std::uint8_t> storage;
+    if (!spare_storage().empty()) {
+        storage = std::move(spare_storage().back());
+        spare_storage().pop_back();
+    }
+    storage.assign(size, 0);
+    return storage;
+}
+
+}  // namespace
+
 frame& enter(warp& w, const function& f, std::uint32_t lanes, frame* caller, const instruction* call)
 {
     frame& made = *w.stack.emplace_back(std::make_unique<frame>());
@@ -92,7 +114,7 @@ frame& enter(warp& w, const function& f, std::uint32_t lanes, frame* caller, con
     made.lanes = lanes;
     made.depth = caller != nullptr ? caller->depth + 1 : 0;
     if (made.depth > 1000) { throw kernel_fault{719}; }  // a stack overflow
-    made.storage.resize(f.register_bytes + 64);
+    made.storage = zeroed_storage(f.register_bytes + 64);
     made.registers = made.storage.data() + (64 - reinterpret_cast<std::uint64_t>(made.storage.data()) % 64) % 64;
     made.constants = f.owner->constants(f, w.owner->owner->device);
     made.counts = w.owner->owner->counters->of(f);
@@ -116,6 +138,7 @@ void leave(warp& w, frame& f, std::uint32_t lanes)
 {
     f.lanes &= ~lanes;
     if (f.lanes != 0) { return; }
+    spare_storage().push_back(std::move(f.storage));
     std::erase_if(w.stack, [&](const auto& kept) { return kept.get() == &f; });
 }
 
