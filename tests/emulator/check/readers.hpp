@@ -54,8 +54,8 @@ inline void add_reader(const access& a, cell& at)
         more.all[more.count++] = made;
         return;
     }
-    const unsigned oldest = more.turn++ % kept_readers;
-    (oldest == 0 ? at.reader : more.all[oldest - 1]) = made;
+    const unsigned replaced = more.turn++ % kept_readers;
+    (replaced == 0 ? at.reader : more.all[replaced - 1]) = made;
 }
 
 }  // namespace emulator

@@ -53,7 +53,7 @@ struct reader_record {
     strength how;
 };
 
-inline constexpr unsigned kept_readers = 8;  ///< of a cell; beyond, the oldest are forgotten
+inline constexpr unsigned kept_readers = 8;  ///< of a cell; beyond, they replace each other in turn
 
 /// All but the first. Few have more than fit in one line of the processor's cache.
 struct alignas(64) more_readers {

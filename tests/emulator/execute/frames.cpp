@@ -80,10 +80,6 @@ void fill_specials(frame& f, const warp& w)
     }
 }
 
-}  // namespace
-
-namespace {
-
 /// Memory of frames that have been left, a megabyte each at times: new memory costs more than what is done with it.
 std::vector<std::vector<std::uint8_t>>& spare_storage()
 {
@@ -138,7 +134,8 @@ void leave(warp& w, frame& f, std::uint32_t lanes)
 {
     f.lanes &= ~lanes;
     if (f.lanes != 0) { return; }
-    spare_storage().push_back(std::move(f.storage));
+    constexpr std::size_t most_spares = 256;
+    if (spare_storage().size() < most_spares) { spare_storage().push_back(std::move(f.storage)); }
     std::erase_if(w.stack, [&](const auto& kept) { return kept.get() == &f; });
 }
 
