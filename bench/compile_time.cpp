@@ -137,7 +137,7 @@ std::string lamb(const std::string& schedules)
 {
     std::string s =
         "#include <plait/plait.hpp>\nusing lamb = plait::optim::lamb<>;\n"
-        "void go(plait::thread_communicator& comm, std::span<const plait::binding> b)\n{\n";
+        "void go(plait::thread_communicator& comm, plait::view<const plait::binding> b)\n{\n";
     std::string name;
     for (char c : schedules + " ") {
         if (c != ' ') {

@@ -11,6 +11,7 @@
 #include <plait/optim/adam.hpp>
 
 #include <cstdlib>
+#include <span>
 #include <string>
 #include <vector>
 

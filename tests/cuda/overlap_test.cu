@@ -7,6 +7,8 @@
 #include <plait/blocks/pipeline.hpp>
 #include <plait/blocks/sequence_parallel.hpp>
 
+#include <span>
+
 namespace {
 
 namespace pl = plait;

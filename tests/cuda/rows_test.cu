@@ -6,6 +6,7 @@
 #include <plait/plait.hpp>
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <span>
 #include <type_traits>
 
 namespace {

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>

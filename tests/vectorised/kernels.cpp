@@ -3,6 +3,8 @@
 #include <plait/plan/kernel_of.hpp>
 #include <plait/target/host/reducer.hpp>
 
+#include <span>
+
 namespace {
 
 template <class Program>

@@ -1,11 +1,12 @@
 // What a fabric offers to the rest of plait: the `communicator` concept, one object per rank.
 #pragma once
 
+#include <plait/core/view.hpp>
+
 #include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 namespace plait {
@@ -34,7 +35,7 @@ struct buffer_handle {
 /// - `allocate(bytes)`, `deallocate(p, bytes)`: memory that peers can touch, aligned to 64 bytes; 0 bytes have an
 ///   address too. A fabric may make `allocate` a meeting: call it on all ranks in the same order. `deallocate` never
 ///   waits, so that it can run while a failed rank unwinds.
-/// - `symmetric<T>(n)`: such memory for `n` values of T, zeroed, owned by the result; converts to std::span<T>.
+/// - `symmetric<T>(n)`: such memory for `n` values of T, zeroed, owned by the result; converts to plait::view<T>.
 /// - `wait(ready, where)`: waits until `ready()`, a cheap bool callable such as an acquire load of a counter in symmetric
 ///   memory, returns true; a condition that holds already is not waited for. Not a meeting.
 /// - `shares(rank)`: whether this rank can touch the symmetric memory of that one, as it always can its own.
@@ -49,20 +50,20 @@ struct buffer_handle {
 /// that lasts longer than the deadline fails the group with a text that names the waiting rank, the stage and the ranks
 /// that had not arrived (of a `wait`, only the rank and the stage). A failed group stays failed.
 template <class C>
-concept communicator = requires(C& comm, const C& view, void* memory, const void* record, std::size_t count, int rank,
+concept communicator = requires(C& comm, const C& const_comm, void* memory, const void* record, std::size_t count, int rank,
                                 const char* where, buffer_handle handle, std::string_view what,
                                 std::chrono::nanoseconds limit, bool (*ready)())
 {
     {
-        view.rank()
+        const_comm.rank()
         } -> std::same_as<int>;
     {
-        view.size()
+        const_comm.size()
         } -> std::same_as<int>;
     comm.barrier(where);
     {
         comm.exchange(record, count, where)
-        } -> std::same_as<std::span<const void* const>>;
+        } -> std::same_as<view<const void* const>>;
     {
         comm.handle_of(record, count)
         } -> std::same_as<buffer_handle>;
@@ -76,15 +77,15 @@ concept communicator = requires(C& comm, const C& view, void* memory, const void
         comm.deallocate(memory, count)
     }
     noexcept;
-    requires std::convertible_to<decltype(comm.template symmetric<float>(count))&, std::span<float>>;
+    requires std::convertible_to<decltype(comm.template symmetric<float>(count))&, view<float>>;
     comm.wait(ready, where);
     {
-        view.shares(rank)
+        const_comm.shares(rank)
         } -> std::same_as<bool>;
     comm.fail(what);
     comm.set_deadline(limit);
     {
-        view.deadline()
+        const_comm.deadline()
         } -> std::same_as<std::chrono::nanoseconds>;
 };
 

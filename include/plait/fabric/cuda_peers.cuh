@@ -2,6 +2,7 @@
 #pragma once
 
 #include <plait/core/algorithm.hpp>
+#include <plait/core/view.hpp>
 #include <plait/fabric/device_blocks.cuh>
 #include <plait/fabric/device_buffer.cuh>
 #include <plait/fabric/device_name.cuh>
@@ -16,7 +17,6 @@
 #include <chrono>
 #include <cstddef>
 #include <mutex>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,7 +53,7 @@ class cuda_group {
     friend cuda_communicator;
 
     /// Frees memory when the group ends: peers may still touch it.
-    void keep(std::span<void* const> blocks) noexcept
+    void keep(view<void* const> blocks) noexcept
     {
         try {
             const std::lock_guard lock(mutex_);
@@ -132,7 +132,7 @@ class cuda_communicator {
     {
         host_.wait(ready, where);
     }
-    std::span<const void* const> exchange(const void* record, std::size_t bytes, const char* where)
+    view<const void* const> exchange(const void* record, std::size_t bytes, const char* where)
     {
         return host_.exchange(record, bytes, where);
     }
@@ -188,7 +188,7 @@ class cuda_communicator {
         const std::size_t words = cuda::kernel_meetings::words(size());
         void* memory = nullptr;
         cuda::check(cudaMalloc(&memory, words * sizeof(std::uint32_t) + ranks * sizeof(void*)), "CUDA: memory for signals");
-        group_.keep(std::span(&memory, 1));
+        group_.keep(view(&memory, 1));
         cuda::check(cudaMemsetAsync(memory, 0, words * sizeof(std::uint32_t), stream_), "CUDA: clearing signals");
         auto* const signals = static_cast<std::uint32_t*>(memory);
         const introduction own{signals, device_};
@@ -240,7 +240,7 @@ namespace cuda_peers {
 /// as in threads::run.
 template <class F>
 requires std::invocable<F&, cuda_communicator&>
-void run(int n, F&& f, std::span<const int> devices, std::chrono::nanoseconds deadline = default_deadline)
+void run(int n, F&& f, view<const int> devices, std::chrono::nanoseconds deadline = default_deadline)
 {
     if (devices.empty()) { throw error("CUDA peers: no device; name at least one"); }
     cuda_group group(n, deadline);

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <plait/core/error.hpp>
+#include <plait/core/view.hpp>
 #include <plait/target/cuda/check.cuh>
 #include <plait/target/cuda/device_memory.cuh>
 
 #include <algorithm>
 #include <cstddef>
-#include <span>
 #include <vector>
 
 namespace plait::cuda {
@@ -42,7 +42,7 @@ class device_blocks final : public memory_source {
         returned_.clear();
     }
     /// What was given back and is not freed yet.
-    [[nodiscard]] std::span<void* const> returned() const noexcept { return returned_; }
+    [[nodiscard]] view<void* const> returned() const noexcept { return returned_; }
 
   private:
     cudaStream_t stream_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <plait/core/error.hpp>
+#include <plait/core/view.hpp>
 #include <plait/fabric/communicator.hpp>
 #include <plait/fabric/link.hpp>
 #include <plait/fabric/rendezvous.hpp>
@@ -16,7 +17,6 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -155,7 +155,7 @@ class thread_communicator {
 
     /// Shows `record` to all ranks and returns theirs, by rank. Throws plait::error if the group fails, which it does
     /// if a peer makes another kind of meeting here or shows a record of another size.
-    std::span<const void* const> exchange(const void* record, std::size_t bytes, const char* where)
+    view<const void* const> exchange(const void* record, std::size_t bytes, const char* where)
     {
         thread_group::desk& mine = group_.desks_[static_cast<std::size_t>(rank_)];
         const std::size_t parity = mine.exchanges++ % 2;
@@ -165,15 +165,15 @@ class thread_communicator {
         mine.postings[parity].meeting = meeting;
         barrier(where);
 
-        const std::span view(views_.data() + parity * group_.desks_.size(), group_.desks_.size());
-        for (std::size_t r = 0; r < view.size(); ++r) {
+        const view records(views_.data() + parity * group_.desks_.size(), group_.desks_.size());
+        for (std::size_t r = 0; r < records.size(); ++r) {
             const thread_group::posting& theirs = group_.desks_[r].postings[parity];
             if (theirs.meeting != meeting || theirs.record.size() != bytes) {
                 refuse(r, theirs, bytes, meeting, where);
             }
-            view[r] = theirs.record.data();
+            records[r] = theirs.record.data();
         }
-        return view;
+        return records;
     }
 
     /// Names a buffer to other ranks; any one, as they are threads.

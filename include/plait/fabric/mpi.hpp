@@ -2,6 +2,7 @@
 #pragma once
 
 #include <plait/core/error.hpp>
+#include <plait/core/view.hpp>
 #include <plait/fabric/communicator.hpp>
 #include <plait/fabric/mpi_group.hpp>
 #include <plait/fabric/mpi_memory.hpp>
@@ -15,7 +16,6 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -82,7 +82,7 @@ class mpi_communicator {
 
     /// Shows `record` to all ranks and returns theirs, by rank. Throws plait::error if the group fails, which it does
     /// if a peer makes another kind of meeting here or shows a record of another size.
-    std::span<const void* const> exchange(const void* record, std::size_t bytes, const char* where)
+    view<const void* const> exchange(const void* record, std::size_t bytes, const char* where)
     {
         return group_.exchange(record, bytes, where);
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <plait/core/error.hpp>
+#include <plait/core/view.hpp>
 #include <plait/fabric/mpi_place.hpp>
 #include <plait/fabric/mpi_rounds.hpp>
 #include <plait/fabric/mpi_watch.hpp>
@@ -12,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -43,9 +43,9 @@ class mpi_group {
         }
     }
 
-    std::span<const void* const> exchange(const void* record, std::size_t bytes, const char* where)
+    view<const void* const> exchange(const void* record, std::size_t bytes, const char* where)
     {
-        const std::span bytes_of(static_cast<const std::byte*>(record), bytes);
+        const view bytes_of(static_cast<const std::byte*>(record), bytes);
         return place.one_host() ? show_here(bytes_of, where) : show_all(bytes_of, where);
     }
 
@@ -119,7 +119,7 @@ class mpi_group {
         std::byte record[112];
     };
 
-    std::span<const void* const> show_here(std::span<const std::byte> record, const char* where)
+    view<const void* const> show_here(view<const std::byte> record, const char* where)
     {
         watch.stop_if_failed();
         const std::size_t pieces = record.size() <= mpi_board::room ? 1 : (record.size() - 1) / mpi_board::room + 1;
@@ -145,7 +145,7 @@ class mpi_group {
         return views_;
     }
 
-    std::span<const void* const> show_all(std::span<const std::byte> record, const char* where)
+    view<const void* const> show_all(view<const std::byte> record, const char* where)
     {
         meet_all(exchanges_, record.size(), record, where);
         for (std::size_t r = 0; r < views_.size(); ++r) {
@@ -178,7 +178,7 @@ class mpi_group {
     }
 
     /// A meeting of all ranks on all hosts.
-    void meet_all(mpi_rounds& rounds, std::uint64_t bytes, std::span<const std::byte> record, const char* where)
+    void meet_all(mpi_rounds& rounds, std::uint64_t bytes, view<const std::byte> record, const char* where)
     {
         watch.stop_if_failed();
         ++watch.started;

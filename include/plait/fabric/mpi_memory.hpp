@@ -1,6 +1,7 @@
 // The symmetric memory of a rank: blocks of shared windows, which stay and are used again.
 #pragma once
 
+#include <plait/core/view.hpp>
 #include <plait/fabric/mpi_window.hpp>
 
 #include <unistd.h>
@@ -14,7 +15,6 @@
 #include <deque>
 #include <new>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -38,7 +38,7 @@ class mpi_memory {
 
     /// A window that has these sizes, by seat, and is free on all ranks. Ranks agree on it if none of them frees a
     /// block while any looks.
-    [[nodiscard]] std::optional<std::size_t> find(std::span<const std::size_t> sizes) const noexcept
+    [[nodiscard]] std::optional<std::size_t> find(view<const std::size_t> sizes) const noexcept
     {
         for (std::size_t w = 0; w < blocks_.size(); ++w) {
             if (!std::ranges::equal(blocks_[w].sizes, sizes)) { continue; }

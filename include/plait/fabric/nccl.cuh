@@ -6,6 +6,7 @@
 
 #if defined(PLAIT_HAS_NCCL)
 #include <plait/core/error.hpp>
+#include <plait/core/view.hpp>
 #include <plait/fabric/allocated_by_all.hpp>
 #include <plait/fabric/communicator.hpp>
 #include <plait/fabric/device_blocks.cuh>
@@ -29,7 +30,6 @@
 #include <exception>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -128,7 +128,7 @@ class nccl_communicator {
     void barrier(const char* where) { meetings_.barrier(where, stream_); }
     /// Shows `record` to all ranks and returns theirs, by rank. Throws plait::error if the group fails, which it does if a peer
     /// makes another kind of meeting here or shows a record of another size.
-    std::span<const void* const> exchange(const void* record, std::size_t bytes, const char* where)
+    view<const void* const> exchange(const void* record, std::size_t bytes, const char* where)
     {
         return meetings_.exchange(record, bytes, where, stream_);
     }
@@ -214,7 +214,7 @@ class nccl_communicator {
     /// How kernels of this rank meet those of all others, in what is called `stage` in errors.
     [[nodiscard]] cuda::meeting meeting_in(std::string stage) { return kernels_.in(std::move(stage), deadline()); }
     /// Puts messages to and from ranks that cannot load from this one on a stream. (See stream_messenger.)
-    void put_messages(std::span<const stream_message> all, const std::string& stage, cudaStream_t stream)
+    void put_messages(view<const stream_message> all, const std::string& stage, cudaStream_t stream)
     {
         messages_->put(all, stage, stream, deadline());
     }

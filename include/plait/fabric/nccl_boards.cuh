@@ -5,6 +5,7 @@
 
 #if defined(PLAIT_HAS_NCCL)
 #include <plait/core/error.hpp>
+#include <plait/core/view.hpp>
 #include <plait/fabric/idle_stream.cuh>
 #include <plait/fabric/nccl_board.cuh>
 #include <plait/target/cuda/mapped_memory.cuh>
@@ -14,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -36,7 +36,7 @@ class nccl_boards final : public nccl_carrier {
     /// `boards`: by rank, in a table on this device.
     void connect(std::uint32_t* const* boards) { board_ = {boards, rank_, ranks_, board_layout(ranks_)}; }
 
-    void show(std::span<const std::byte> record) override
+    void show(view<const std::byte> record) override
     {
         ++meeting_;
         words_ = (record.size() + word - 1) / word;

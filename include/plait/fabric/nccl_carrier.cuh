@@ -4,9 +4,10 @@
 #include <plait/fabric/nccl_check.cuh>
 
 #if defined(PLAIT_HAS_NCCL)
+#include <plait/core/view.hpp>
+
 #include <chrono>
 #include <cstddef>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -24,7 +25,7 @@ class nccl_carrier {
     virtual ~nccl_carrier() = default;
 
     /// Shows this rank's next record, all of whose predecessors have arrived.
-    virtual void show(std::span<const std::byte> record) = 0;
+    virtual void show(view<const std::byte> record) = 0;
     /// Whether the records of all ranks are there. Called again and again until they are.
     virtual bool has_all() = 0;
     /// The record of a rank, once all are there.

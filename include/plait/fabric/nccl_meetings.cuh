@@ -5,6 +5,7 @@
 
 #if defined(PLAIT_HAS_NCCL)
 #include <plait/core/error.hpp>
+#include <plait/core/view.hpp>
 #include <plait/fabric/communicator.hpp>
 #include <plait/fabric/idle_stream.cuh>
 #include <plait/fabric/kernel_meetings.cuh>
@@ -14,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -34,7 +34,7 @@ class nccl_meetings {
     }
 
     /// Shows a record to all ranks after all that is on stream `after` has run, and returns theirs.
-    std::span<const void* const> exchange(const void* record, std::size_t bytes, const char* where, cudaStream_t after)
+    view<const void* const> exchange(const void* record, std::size_t bytes, const char* where, cudaStream_t after)
     {
         begin(where, after);
         const auto n = static_cast<std::size_t>(ranks_);
@@ -152,7 +152,7 @@ class nccl_meetings {
         drain(after);
     }
     /// One record of each rank, of at most `payload` bytes.
-    void meet(heading mine, std::span<const std::byte> part, const char* where)
+    void meet(heading mine, view<const std::byte> part, const char* where)
     {
         const cuda::on_device here(device_);
         std::byte record[nccl_carrier::record_bytes];

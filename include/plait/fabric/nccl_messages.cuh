@@ -5,6 +5,7 @@
 
 #if defined(PLAIT_HAS_NCCL)
 #include <plait/core/error.hpp>
+#include <plait/core/view.hpp>
 #include <plait/fabric/stream_messages.hpp>
 #include <plait/target/cuda/mapped_memory.cuh>
 
@@ -12,7 +13,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -35,7 +35,7 @@ class nccl_messages {
     }
 
     /// Throws plait::error if NCCL refuses, or has not begun within the deadline: peers come to the first message by hand.
-    void put(std::span<const stream_message> all, const std::string& stage, cudaStream_t stream, std::chrono::nanoseconds deadline)
+    void put(view<const stream_message> all, const std::string& stage, cudaStream_t stream, std::chrono::nanoseconds deadline)
     {
         if (all.empty()) { return; }
         const ncclComm_t comm = split_.get();

@@ -4,10 +4,10 @@
 #include <plait/fabric/nccl.cuh>
 
 #if defined(PLAIT_HAS_NCCL)
+#include <plait/core/view.hpp>
 #include <plait/target/cuda/multicast_launch.cuh>
 
 #include <chrono>
-#include <span>
 
 namespace plait {
 
@@ -38,7 +38,7 @@ class nccl_multicast_communicator : public nccl_communicator {
     [[nodiscard]] const cuda::multicast_memory* multicast() const noexcept { return has_multicast() ? &windows_ : nullptr; }
     /// For the runner: the code of a lowered program's passes.
     template <class Lowered>
-    static std::span<const cuda::pass_code> passes_of()
+    static view<const cuda::pass_code> passes_of()
     {
         return cuda::multicast_functions_of<Lowered>;
     }

@@ -5,6 +5,7 @@
 
 #if defined(PLAIT_HAS_NCCL)
 #include <plait/core/error.hpp>
+#include <plait/core/view.hpp>
 #include <plait/fabric/idle_stream.cuh>
 #include <plait/fabric/kernel_meetings.cuh>
 #include <plait/fabric/nccl_messages.cuh>
@@ -19,7 +20,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,7 +55,7 @@ class nccl_rounds final : public nccl_carrier {
         if (has_failed_ || !heard_.empty()) { split_.abort(); }
     }
 
-    void show(std::span<const std::byte> record) override
+    void show(view<const std::byte> record) override
     {
         record_.assign(record.begin(), record.end());
         next();
@@ -158,7 +158,7 @@ class nccl_rounds final : public nccl_carrier {
     {
         if (!came_ && heard_.empty()) { come(purpose::meeting, record_, shown_); }
     }
-    void come(purpose what, std::span<const std::byte> record, const cuda::mapped_memory& shown)
+    void come(purpose what, view<const std::byte> record, const cuda::mapped_memory& shown)
     {
         auto* const slot = shown.here<std::byte>();
         std::memcpy(slot, &what, sizeof what);

@@ -4,6 +4,7 @@
 #include <plait/fabric/nccl_check.cuh>
 
 #if defined(PLAIT_HAS_NCCL)
+#include <plait/core/view.hpp>
 #include <plait/fabric/communicator.hpp>
 #include <plait/target/cuda/mapped_memory.cuh>
 #include <plait/target/cuda/multicast_memory.cuh>
@@ -15,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -128,7 +128,7 @@ class nccl_windows : public cuda::multicast_memory {
         multicast_.reset();
     }
     [[nodiscard]] bool has_multicast() const noexcept { return multicast_ && multicast_->lsaMultimem.mcBasePtr != nullptr; }
-    [[nodiscard]] std::byte* find(std::span<std::byte* const> by_rank) const override
+    [[nodiscard]] std::byte* find(view<std::byte* const> by_rank) const override
     {
         const buffer_handle h = find(by_rank[static_cast<std::size_t>(rank_)], 1);
         const auto w = std::ranges::find(windows_, h.space, &window::number);

@@ -26,7 +26,7 @@ namespace plait {
 /// Messages advance in every wait of this rank and in `done`, not by themselves. When the group fails, the waits throw,
 /// and messages that are not done are abandoned.
 template <class C>
-concept remote_communicator = communicator<C> && requires(C& comm, const C& view, void* memory, const void* data,
+concept remote_communicator = communicator<C> && requires(C& comm, const C& const_comm, void* memory, const void* data,
                                                           std::size_t bytes, int rank, int tag, int ticket,
                                                           const char* where, buffer_handle handle)
 {
@@ -41,7 +41,7 @@ concept remote_communicator = communicator<C> && requires(C& comm, const C& view
         } -> std::same_as<bool>;
     comm.finish(where);
     {
-        view.bytes_sent()
+        const_comm.bytes_sent()
         } -> std::same_as<std::uint64_t>;
     {
         C::reachable(handle)

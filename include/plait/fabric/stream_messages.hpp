@@ -1,8 +1,9 @@
 // What a fabric of ranks with devices adds when some of them cannot load from each other: messages on streams.
 #pragma once
 
+#include <plait/core/view.hpp>
+
 #include <cstddef>
-#include <span>
 #include <string>
 
 namespace plait {
@@ -25,7 +26,7 @@ struct stream_message {
 ///   finds them received, and may overwrite what was sent. Two ranks name the messages between them in the same order, and all
 ///   ranks the collectives. Each rank puts its messages on one stream at a time. `stage` is their name in errors.
 template <class C, class Stream>
-concept stream_messenger = requires(C& comm, std::span<const stream_message> all, const std::string& stage, Stream stream) {
+concept stream_messenger = requires(C& comm, view<const stream_message> all, const std::string& stage, Stream stream) {
     comm.put_messages(all, stage, stream);
 };
 

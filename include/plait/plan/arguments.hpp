@@ -2,13 +2,13 @@
 #pragma once
 
 #include <plait/core/slice.hpp>
+#include <plait/core/view.hpp>
 #include <plait/plan/lowered.hpp>
 #include <plait/plan/parameters.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace plait {
@@ -23,7 +23,7 @@ struct piece {
 /// A buffer of a run: contiguous, or in pieces.
 struct bound_buffer {
     std::byte* data = nullptr;
-    std::span<const piece> pieces{};
+    view<const piece> pieces{};
 };
 
 /// The arguments of a run by slot and symbol. Filled by run/bind.hpp, again for every run, without allocating.
@@ -123,10 +123,10 @@ class arguments {
     [[nodiscard]] unsigned char* scalar(int symbol) { return &scalars_[static_cast<std::size_t>(symbol) * 8]; }
 
     /// By symbol: the number of a dimension (-1: not known), and the counts of its tensors (empty: one tensor).
-    [[nodiscard]] std::span<std::int64_t> extents() { return {extents_.data(), extents_.size()}; }
-    [[nodiscard]] std::span<const std::int64_t> extents() const { return {extents_.data(), extents_.size()}; }
-    [[nodiscard]] std::span<std::span<const std::int64_t>> counts() { return {counts_.data(), counts_.size()}; }
-    [[nodiscard]] std::span<const std::span<const std::int64_t>> counts() const { return {counts_.data(), counts_.size()}; }
+    [[nodiscard]] view<std::int64_t> extents() { return {extents_.data(), extents_.size()}; }
+    [[nodiscard]] view<const std::int64_t> extents() const { return {extents_.data(), extents_.size()}; }
+    [[nodiscard]] view<view<const std::int64_t>> counts() { return {counts_.data(), counts_.size()}; }
+    [[nodiscard]] view<const view<const std::int64_t>> counts() const { return {counts_.data(), counts_.size()}; }
 
   private:
     [[nodiscard]] std::size_t index(int slot, int rank) const { return static_cast<std::size_t>(slot * ranks_ + rank); }
@@ -138,7 +138,7 @@ class arguments {
     int ranks_;
     int rank_;
     std::vector<std::int64_t> extents_;
-    std::vector<std::span<const std::int64_t>> counts_;
+    std::vector<view<const std::int64_t>> counts_;
     std::vector<unsigned char> scalars_;
     std::vector<bound_buffer> buffers_;
 };

@@ -1,12 +1,12 @@
 // What the passes of a plan cost on a machine: bytes, operations, messages, and the time that these take.
 #pragma once
 
+#include <plait/core/view.hpp>
 #include <plait/plan/lowered.hpp>
 #include <plait/plan/machine.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <span>
 
 namespace plait {
 
@@ -34,8 +34,8 @@ struct stage_cost {
 /// Sizes that a plan is costed for: by symbol of the program the number of a dimension, and (where it has several) that
 /// of the tensors which make it up; and the ranks of a group.
 struct plan_sizes {
-    std::span<const std::int64_t> extents{};
-    std::span<const std::int64_t> tensors{};
+    view<const std::int64_t> extents{};
+    view<const std::int64_t> tensors{};
     int ranks = 1;
 
     [[nodiscard]] constexpr double of(packed_extent e) const
@@ -78,7 +78,7 @@ constexpr double weight_of(op k)
 }
 
 /// Elements that are multiplied and added for each element of a contraction's result.
-constexpr double terms_of(std::span<const node> nodes, const plan_sizes& sizes, const node& product)
+constexpr double terms_of(view<const node> nodes, const plan_sizes& sizes, const node& product)
 {
     const node& a = nodes[static_cast<std::size_t>(product.args[0])];
     const node& b = nodes[static_cast<std::size_t>(product.args[1])];

@@ -1,20 +1,20 @@
 // What passes do to each other's memory: values overwritten too early, and where ranks must meet in between.
 #pragma once
 
+#include <plait/core/view.hpp>
 #include <plait/plan/plan.hpp>
 
 #include <cstddef>
-#include <span>
 
 namespace plait::detail {
 
 template <class Plan>
-constexpr std::span<const pass_operand> operands_of(const Plan& plan, const pass_plan& p)
+constexpr view<const pass_operand> operands_of(const Plan& plan, const pass_plan& p)
 {
     return {plan.operands + p.operands.first, static_cast<std::size_t>(p.operands.count)};
 }
 template <class Plan>
-constexpr std::span<const pass_result> results_of(const Plan& plan, const pass_plan& p)
+constexpr view<const pass_result> results_of(const Plan& plan, const pass_plan& p)
 {
     return {plan.results + p.results.first, static_cast<std::size_t>(p.results.count)};
 }

@@ -1,10 +1,10 @@
 // When each node can run: levels, from which passes are made.
 #pragma once
 
+#include <plait/core/view.hpp>
 #include <plait/plan/plan.hpp>
 
 #include <cstddef>
-#include <span>
 
 namespace plait::detail {
 
@@ -78,7 +78,7 @@ struct levels {
     }
 
     /// The nodes that read value v (an update reads what it stores, not its tensor).
-    [[nodiscard]] constexpr std::span<const int> users(int v) const
+    [[nodiscard]] constexpr view<const int> users(int v) const
     {
         return {user_list_ + first_user_[v], static_cast<std::size_t>(first_user_[v + 1] - first_user_[v])};
     }

@@ -1,6 +1,7 @@
 // A lowered program: as a type, with its plan at compile time, and as the data that the runtime works on.
 #pragma once
 
+#include <plait/core/view.hpp>
 #include <plait/graph/program.hpp>
 #include <plait/plan/make_plan.hpp>
 
@@ -8,7 +9,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <type_traits>
 
@@ -77,8 +77,8 @@ struct lowered {
 /// A lowered program as data: what the runtime, which is no template of the program, works on.
 struct program_image {
     std::string_view name;
-    std::span<const node> nodes;
-    std::span<const fixed_string> symbols;
+    view<const node> nodes;
+    view<const fixed_string> symbols;
     plan_view plan{};
     std::uint64_t hash = 0;  // of the graph: equal programs on all ranks have equal hashes
     int groups = 1;          // pipeline groups, numbered from 0

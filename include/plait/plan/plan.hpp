@@ -1,10 +1,10 @@
 // What a scheduled graph is executed as: passes over index spaces, reading and writing slots of memory.
 #pragma once
 
+#include <plait/core/view.hpp>
 #include <plait/graph/graph.hpp>
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 namespace plait {
@@ -144,15 +144,15 @@ struct pass_view {
     bool fused = false;
     int chunked_until = 0;
     unsigned chunk_dims = 0;
-    std::span<const pass_operand> operands{};
-    std::span<const int> steps{};
-    std::span<const pass_result> results{};
+    view<const pass_operand> operands{};
+    view<const int> steps{};
+    view<const pass_result> results{};
 };
 
 /// A plan as the runtime sees it.
 struct plan_view {
-    std::span<const slot> slots{};
-    std::span<const pass_view> passes{};
+    view<const slot> slots{};
+    view<const pass_view> passes{};
     bool barrier_after = false;
 };
 

@@ -1,10 +1,10 @@
 // How many bytes a schedule moves, from its plan.
 #pragma once
 
+#include <plait/core/view.hpp>
 #include <plait/plan/lowered.hpp>
 
 #include <cstddef>
-#include <span>
 
 namespace plait {
 
@@ -28,7 +28,7 @@ constexpr bool fills(const node& value, const node& space)
     return same;
 }
 
-constexpr traffic traffic_of_pass(std::span<const node> nodes, std::span<const slot> slots, const pass_view& pass,
+constexpr traffic traffic_of_pass(view<const node> nodes, view<const slot> slots, const pass_view& pass,
                                   int ranks)
 {
     const double n = ranks;
@@ -70,7 +70,7 @@ constexpr traffic traffic_of(Program, int ranks)
     using program = lowered<Program>;
     traffic sum;
     for (int p = 0; p < program::plan.n_passes; ++p) {
-        const std::span<const node> nodes{program::graph.nodes, static_cast<std::size_t>(program::graph.size)};
+        const view<const node> nodes{program::graph.nodes, static_cast<std::size_t>(program::graph.size)};
         const traffic t =
             detail::traffic_of_pass(nodes, program::view.slots, program::passes[static_cast<std::size_t>(p)], ranks);
         sum.read += t.read;

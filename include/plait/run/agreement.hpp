@@ -3,6 +3,7 @@
 
 #include <plait/core/dtype.hpp>
 #include <plait/core/error.hpp>
+#include <plait/core/view.hpp>
 #include <plait/fabric/communicator.hpp>
 #include <plait/graph/node.hpp>
 #include <plait/plan/arguments.hpp>
@@ -12,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -89,7 +89,7 @@ class agreement {
         bool failed = false;
         char why[400]{};
     };
-    static const header& of(std::span<const void* const> all, int r)
+    static const header& of(view<const void* const> all, int r)
     {
         return *static_cast<const header*>(all[static_cast<std::size_t>(r)]);
     }
@@ -148,7 +148,7 @@ class agreement {
     }
 
     /// Names the ranks that differ from most, and in what.
-    [[noreturn]] void throw_difference(std::span<const void* const> all, const char* where)
+    [[noreturn]] void throw_difference(view<const void* const> all, const char* where)
     {
         int usual = 0;
         int best = 0;

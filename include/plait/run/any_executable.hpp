@@ -3,6 +3,7 @@
 
 #include <plait/core/dtype.hpp>
 #include <plait/core/error.hpp>
+#include <plait/core/view.hpp>
 #include <plait/fabric/addresses.hpp>
 #include <plait/fabric/thrown.hpp>
 #include <plait/graph/node.hpp>
@@ -23,7 +24,6 @@
 #include <concepts>
 #include <cstddef>
 #include <exception>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -68,10 +68,10 @@ class executable {
     void operator()(const Bindings&... bindings)
     {
         const std::array<binding, sizeof...(Bindings) + 1> all{bindings..., binding{}};
-        run(std::span(all).first(sizeof...(Bindings)));
+        run(view(all).first(sizeof...(Bindings)));
     }
     /// The same with bindings that are known at run time only.
-    void run(std::span<const binding> bindings)
+    void run(view<const binding> bindings)
     {
         const detail::one_at_a_time here(busy_, image_.name);
         agree(bindings);
@@ -80,7 +80,7 @@ class executable {
 
     /// The first half of a run, also collective: takes over the arguments and checks them with all ranks. Then the second
     /// half must follow, or `abandon`, on all ranks.
-    void agree(std::span<const binding> bindings)
+    void agree(view<const binding> bindings)
     {
         std::string problem;
         bool changed = true;

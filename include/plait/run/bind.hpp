@@ -3,6 +3,7 @@
 
 #include <plait/core/algorithm.hpp>
 #include <plait/core/error.hpp>
+#include <plait/core/view.hpp>
 #include <plait/graph/node.hpp>
 #include <plait/plan/arguments.hpp>
 #include <plait/plan/lowered.hpp>
@@ -13,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,7 +35,7 @@ class binder {
     }
 
     /// Returns whether anything but the values of scalars has changed since the last call.
-    bool bind(std::span<const binding> bindings)
+    bool bind(view<const binding> bindings)
     {
         if (last_.is_repeated(bindings)) {
             for (std::size_t i = 0; i < bindings.size(); ++i) {
@@ -48,7 +48,7 @@ class binder {
         last_.forget();
         detail::fill(given_, nullptr);
         detail::fill(args_.extents(), std::int64_t{-1});
-        detail::fill(args_.counts(), std::span<const std::int64_t>{});
+        detail::fill(args_.counts(), view<const std::int64_t>{});
         detail::fill(deduced_from_, -1);
         for (const binding& b : bindings) { accept(b); }
         for (const binding& b : bindings) { accept_extent(b); }
@@ -85,7 +85,7 @@ class binder {
     {
         for (std::size_t i = 0; i < sizeof b.value; ++i) { args_.scalar(symbol)[i] = b.value[i]; }
     }
-    static bool have_counts(std::span<const piece> pieces, std::span<const std::int64_t> counts)
+    static bool have_counts(view<const piece> pieces, view<const std::int64_t> counts)
     {
         bool all = pieces.size() == counts.size();
         for (std::size_t i = 0; all && i < pieces.size(); ++i) { all = pieces[i].count == counts[i]; }
@@ -128,7 +128,7 @@ class binder {
         }
         const auto dim = static_cast<std::size_t>(symbol_of(n.shape[0]));
         std::vector<std::int64_t>& counts = piece_counts_[dim];
-        const std::span<const std::int64_t> known = args_.counts()[dim];
+        const view<const std::int64_t> known = args_.counts()[dim];
         if (!known.empty()) {
             if (known.data() != counts.data()) {
                 refuse({"dimension ", quoted(image_.symbols[dim].view()),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <plait/core/dtype.hpp>
+#include <plait/core/view.hpp>
 #include <plait/lang/tensor.hpp>
 #include <plait/plan/arguments.hpp>
 
@@ -10,8 +11,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <string_view>
+#include <string_view>  // and the concepts of ranges: <ranges> brings all of its views, too, which takes compilers long
 #include <type_traits>
 #include <vector>
 
@@ -40,7 +40,7 @@ class scattered {
         }
     }
     /// The buffers, their elements in all, their dtype, and whether they may only be read.
-    [[nodiscard]] std::span<const piece> pieces() const { return {pieces_.data(), pieces_.size()}; }
+    [[nodiscard]] view<const piece> pieces() const { return {pieces_.data(), pieces_.size()}; }
     [[nodiscard]] std::int64_t size() const { return total_; }
     [[nodiscard]] dtype type() const { return type_; }
     [[nodiscard]] bool read_only() const { return read_only_; }
@@ -55,7 +55,7 @@ class scattered {
 /// The counts of the tensors that lie one after the other in a contiguous dimension: `run(N = partition{counts}, ...)`
 /// gives reductions per tensor their bounds.
 struct partition {
-    std::span<const std::int64_t> counts;
+    view<const std::int64_t> counts;
 };
 
 /// One named argument of a run; made by `name = value`.
@@ -67,8 +67,8 @@ struct binding {
     bool read_only = false;
     void* data = nullptr;
     std::int64_t count = -1;  // elements; -1: not known, as of a plain pointer
-    std::span<const piece> pieces{};
-    std::span<const std::int64_t> counts{};
+    view<const piece> pieces{};
+    view<const std::int64_t> counts{};
     alignas(8) unsigned char value[8]{};  // of a scalar
 };
 

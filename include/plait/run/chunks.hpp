@@ -3,6 +3,7 @@
 
 #include <plait/core/dtype.hpp>
 #include <plait/core/slice.hpp>
+#include <plait/core/view.hpp>
 #include <plait/graph/node.hpp>
 #include <plait/plan/arguments.hpp>
 #include <plait/plan/lowered.hpp>
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
 
 namespace plait::detail {
 
@@ -39,7 +39,7 @@ inline std::int64_t rows_of_a_chunk(const arguments& args, const pass_view& prod
 
 /// Chooses dimension and number of chunks of a pipeline of `passes`. `signals`: ranks wait for each other's chunks, of which
 /// there are at most max_signalled_chunks. `wanted`: as many as that, if > 0.
-inline chunking choose_chunks(const arguments& args, std::span<const pass_view> passes, bool signals, int wanted)
+inline chunking choose_chunks(const arguments& args, view<const pass_view> passes, bool signals, int wanted)
 {
     // Few enough bytes that a chunk stays in the cache.
     constexpr std::int64_t bytes_of_a_chunk = std::int64_t{1} << 17;

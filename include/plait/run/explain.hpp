@@ -1,13 +1,13 @@
 // explain: what an executable does, stage by stage: bytes, launches, predicted and measured time.
 #pragma once
 
+#include <plait/core/view.hpp>
 #include <plait/plan/size_of_run.hpp>
 #include <plait/run/executable.hpp>
 #include <plait/run/explanation.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <span>
 #include <string>
 
 namespace plait {
@@ -44,7 +44,7 @@ inline std::string where_of(const program_image& image, const pass_view& pass)
 /// What an executable does in a run with the extents of its last one, on this rank. `m`: the machine that times and limits
 /// are for. `measured`: seconds by pass, as a trace gives them.
 template <class Communicator>
-explanation explain(const executable<Communicator>& run, const machine& m = machine{}, std::span<const double> measured = {})
+explanation explain(const executable<Communicator>& run, const machine& m = machine{}, view<const double> measured = {})
 {
     const arguments& args = run.arguments();
     const program_image& image = run.image();
@@ -55,7 +55,7 @@ explanation explain(const executable<Communicator>& run, const machine& m = mach
     e.sizes = detail::extents_text(args);
     e.chosen = text_of(args.parameters());
     e.workspace = run.workspace_bytes();
-    const std::span<const pass_view> passes = image.plan.passes;
+    const view<const pass_view> passes = image.plan.passes;
     const run_sizes sizes(image, args);
     const bool sized = !e.sizes.empty();
     const auto chunks_of = [&](std::size_t p) { return sized ? run.chunks_of(p) : 1; };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <plait/core/error.hpp>
+#include <plait/core/view.hpp>
 #include <plait/fabric/communicator.hpp>
 #include <plait/run/trace.hpp>
 
@@ -10,7 +11,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -38,7 +38,7 @@ inline void sort_events(std::vector<trace_event>& events)
 }
 
 /// Adds a rank's programs and events to a timeline, on whose clock the rank's is `ahead`.
-inline void merge(timeline& into, std::span<const traced_program> programs, std::span<const trace_event> events,
+inline void merge(timeline& into, view<const traced_program> programs, view<const trace_event> events,
                   std::int64_t ahead)
 {
     std::vector<std::int32_t> place;

@@ -1,6 +1,7 @@
 // The host target: the passes of a plan, one after the other or as pipelines, on the thread of a rank.
 #pragma once
 
+#include <plait/core/view.hpp>
 #include <plait/fabric/addresses.hpp>
 #include <plait/fabric/symmetric_buffer.hpp>
 #include <plait/run/pipeline.hpp>
@@ -16,7 +17,6 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -28,7 +28,7 @@ template <class Communicator>
 class host_runner {
   public:
     /// The code of a lowered program's passes.
-    using code = std::span<const host::pass_functions>;
+    using code = view<const host::pass_functions>;
     template <class Lowered>
     static code code_of()
     {

@@ -1,12 +1,12 @@
 // What a run was given the last time: a run that binds the same buffers again need not be checked again.
 #pragma once
 
+#include <plait/core/view.hpp>
 #include <plait/plan/lowered.hpp>
 #include <plait/run/binding.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -18,7 +18,7 @@ class last_bindings {
     explicit last_bindings(const program_image& image) : image_(image) {}
 
     /// Whether all but the values of scalars is as it was.
-    [[nodiscard]] bool is_repeated(std::span<const binding> bindings) const
+    [[nodiscard]] bool is_repeated(view<const binding> bindings) const
     {
         if (last_.size() != bindings.size() || bindings.empty()) { return false; }
         std::size_t piece_at = 0;
@@ -45,7 +45,7 @@ class last_bindings {
     [[nodiscard]] int symbol(std::size_t i) const { return symbols_[i]; }
 
     void forget() { last_.clear(); }
-    void remember(std::span<const binding> bindings)
+    void remember(view<const binding> bindings)
     {
         last_.clear();
         symbols_.clear();

@@ -4,6 +4,7 @@
 #include <plait/core/algorithm.hpp>
 #include <plait/core/dtype.hpp>
 #include <plait/core/error.hpp>
+#include <plait/core/view.hpp>
 #include <plait/graph/node.hpp>
 #include <plait/plan/arguments.hpp>
 #include <plait/plan/lowered.hpp>
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -85,7 +85,7 @@ class overlap_check {
             for (int d = 0; same && d < a.dims; ++d) { same = a.shape[d] == b.shape[d]; }
             return same;
         };
-        const std::span<const pass_view> passes = image.plan.passes;
+        const view<const pass_view> passes = image.plan.passes;
         for (std::size_t first = 0; first < passes.size(); ++first) {
             bool writes = false;
             bool reads_otherwise = false;

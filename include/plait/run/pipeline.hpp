@@ -1,6 +1,7 @@
 // Running a pipeline of passes chunk by chunk: in which order, and when a chunk may start.
 #pragma once
 
+#include <plait/core/view.hpp>
 #include <plait/fabric/link.hpp>
 #include <plait/plan/arguments.hpp>
 #include <plait/plan/plan.hpp>
@@ -14,7 +15,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -69,7 +69,7 @@ class pipeline_runner {
     {
         pipeline& p = pipelines_[first];
         const auto end = static_cast<std::size_t>(passes()[first].chunked_until);
-        const std::span<const pass_view> all = passes().subspan(first, end - first);
+        const view<const pass_view> all = passes().subspan(first, end - first);
         const chunking c = cut(first);
         start_messages(first, p, c);
         const link_end* wire = wire_of(comm_);
@@ -131,7 +131,7 @@ class pipeline_runner {
         bool signalled = false;
     };
 
-    [[nodiscard]] std::span<const pass_view> passes() const { return args_.image().plan.passes; }
+    [[nodiscard]] view<const pass_view> passes() const { return args_.image().plan.passes; }
 
     void find_stages(std::size_t first)
     {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <plait/core/algorithm.hpp>
+#include <plait/core/view.hpp>
 #include <plait/fabric/link.hpp>
 #include <plait/plan/lowered.hpp>
 #include <plait/plan/stage_name.hpp>
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -80,11 +80,11 @@ class trace {
     explicit trace(std::size_t capacity = std::size_t{1} << 16) : capacity_(capacity) { events_.reserve(capacity); }
 
     /// What was recorded, in the order of endings.
-    [[nodiscard]] std::span<const trace_event> events() const { return {events_.data(), events_.size()}; }
+    [[nodiscard]] view<const trace_event> events() const { return {events_.data(), events_.size()}; }
     /// How many events there was no room for.
     [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
     /// The programs that write here.
-    [[nodiscard]] std::span<const traced_program> programs() const { return {programs_.data(), programs_.size()}; }
+    [[nodiscard]] view<const traced_program> programs() const { return {programs_.data(), programs_.size()}; }
     /// Forgets all events; the programs stay, their runs are counted on.
     void clear()
     {

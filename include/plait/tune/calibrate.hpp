@@ -1,6 +1,7 @@
 // calibrate: measures the machine that a communicator's ranks run on, through programs of plait.
 #pragma once
 
+#include <plait/core/view.hpp>
 #include <plait/lang/linear.hpp>
 #include <plait/lang/program.hpp>
 #include <plait/plan/cost.hpp>
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <span>
 #include <vector>
 
 namespace plait {
@@ -42,7 +42,7 @@ struct yardsticks {
 
 /// Seconds of a run.
 template <class Communicator>
-double seconds_of(Communicator& comm, executable<Communicator>& run, std::span<const binding> bindings)
+double seconds_of(Communicator& comm, executable<Communicator>& run, view<const binding> bindings)
 {
     const std::array<racer<Communicator>, 1> sides{{{&run, {}}}};
     return race<Communicator>(comm, sides, bindings, 0.1)[0];

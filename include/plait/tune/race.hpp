@@ -1,6 +1,7 @@
 // Timing runs of executables against each other, on all ranks.
 #pragma once
 
+#include <plait/core/view.hpp>
 #include <plait/plan/parameters.hpp>
 #include <plait/run/binding.hpp>
 #include <plait/run/executable.hpp>
@@ -8,7 +9,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <span>
 #include <vector>
 
 namespace plait::detail {
@@ -31,7 +31,7 @@ void largest_of_ranks(Communicator& comm, std::vector<double>& numbers, const ch
     }
 }
 
-inline double median_of(std::span<double> numbers)
+inline double median_of(view<double> numbers)
 {
     const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
     std::ranges::nth_element(numbers, middle);
@@ -54,7 +54,7 @@ struct racer {
 /// rank counts. Of the first side it is the median; of each other one too, by how much it differs from the first in the same
 /// round: slow and fast phases of the machine cancel. Takes about `budget` seconds. All ranks get the same numbers.
 template <class Communicator>
-std::vector<double> race(Communicator& comm, std::span<const racer<Communicator>> sides, std::span<const binding> bindings, double budget)
+std::vector<double> race(Communicator& comm, view<const racer<Communicator>> sides, view<const binding> bindings, double budget)
 {
     using clock = std::chrono::steady_clock;
     constexpr const char* where = "tuning";

@@ -1,13 +1,13 @@
 // The search of a tuner for the fastest schedule, with what it leaves open, at the sizes of one run.
 #pragma once
 
+#include <plait/core/view.hpp>
 #include <plait/tune/candidates.hpp>
 #include <plait/tune/race.hpp>
 #include <plait/tune/variants.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -18,7 +18,7 @@ template <class Communicator>
 class search {
   public:
     /// `sizes`: the arguments of a run that all ranks have agreed on.
-    search(Communicator& comm, std::vector<candidate<Communicator>>& candidates, std::span<const binding> bindings, const arguments& sizes)
+    search(Communicator& comm, std::vector<candidate<Communicator>>& candidates, view<const binding> bindings, const arguments& sizes)
         : comm_(comm), candidates_(candidates), bindings_(bindings), sizes_(sizes)
     {
     }
@@ -44,7 +44,7 @@ class search {
         for (const variant& v : field) {
             const bool is_first = v.candidate == 0 && v.chosen == parameters{};
             const auto same = [&](const variant& other) { return other.candidate == v.candidate; };
-            if (!is_first && last.size() <= finalists && std::ranges::none_of(std::span(last).subspan(1), same)) { last.push_back(v); }
+            if (!is_first && last.size() <= finalists && std::ranges::none_of(view(last).subspan(1), same)) { last.push_back(v); }
         }
         // Among so many tries the best is the best by luck, too: the best few are timed once more. And never slower than
         // unscheduled: what is not faster when it comes to it is not taken.
@@ -81,7 +81,7 @@ class search {
         }
         return open;
     }
-    void time(std::span<variant> field, double seconds) const
+    void time(view<variant> field, double seconds) const
     {
         std::vector<racer<Communicator>> sides;
         for (const variant& v : field) { sides.push_back({&candidates_[v.candidate].executable_on(comm_), v.chosen}); }
@@ -91,7 +91,7 @@ class search {
 
     Communicator& comm_;
     std::vector<candidate<Communicator>>& candidates_;
-    std::span<const binding> bindings_;
+    view<const binding> bindings_;
     const arguments& sizes_;
 };
 

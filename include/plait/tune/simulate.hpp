@@ -1,6 +1,7 @@
 // A discrete-event simulation of a planned program on any number of ranks of a described machine.
 #pragma once
 
+#include <plait/core/view.hpp>
 #include <plait/plan/arguments.hpp>
 #include <plait/plan/cost.hpp>
 #include <plait/plan/size_of_run.hpp>
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -51,7 +51,7 @@ class simulation {
     /// Seconds from the start to the end of the last rank's run.
     double run()
     {
-        const std::span<const pass_view> passes = image_.plan.passes;
+        const view<const pass_view> passes = image_.plan.passes;
         for (std::size_t p = 0; p < passes.size();) {
             const auto until = std::max(p + 1, static_cast<std::size_t>(passes[p].chunked_until));
             if (passes[p].barrier_before) { meet(); }
@@ -111,7 +111,7 @@ class simulation {
     /// The passes from `first` to `until`, as a pipeline if they are several.
     void stages(std::size_t first, std::size_t until)
     {
-        const std::span<const pass_view> passes = image_.plan.passes.subspan(first, until - first);
+        const view<const pass_view> passes = image_.plan.passes.subspan(first, until - first);
         const int chunks = passes[0].chunked_until == 0 ? 1 : choose_chunks(args_, passes, true, args_.parameters().chunks).count;
         std::vector<stage> all;
         for (std::size_t p = first; p < until; ++p) { all.push_back(stage_of(p, chunks)); }
@@ -206,7 +206,7 @@ class simulation {
 
 /// Seconds of a run of a program on `ranks` ranks of each of its groups, as the simulation above finds it. The far levels'
 /// bandwidths of `m` are those of a host. `chunks`: of pipelines; 0: as the runtime chooses.
-inline double simulated_time(const program_image& image, std::span<const named_extent> extents, int ranks, const machine& m, int chunks = 0)
+inline double simulated_time(const program_image& image, view<const named_extent> extents, int ranks, const machine& m, int chunks = 0)
 {
     arguments args(image, 0, ranks * image.groups);
     for (std::size_t i = 0; i < image.symbols.size(); ++i) {

@@ -1,6 +1,7 @@
 // tune: a measured choice among schedules, per size of the problem (the autotuner of CoCoNeT, section 5).
 #pragma once
 
+#include <plait/core/view.hpp>
 #include <plait/fabric/thrown.hpp>
 #include <plait/plan/machine.hpp>
 #include <plait/tune/candidates.hpp>
@@ -20,7 +21,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -82,10 +82,10 @@ class tuned {
     void operator()(const Bindings&... bindings)
     {
         const std::array<binding, sizeof...(Bindings) + 1> all{bindings..., binding{}};
-        run(std::span(all).first(sizeof...(Bindings)));
+        run(view(all).first(sizeof...(Bindings)));
     }
     /// The same with bindings that are known at run time only.
-    void run(std::span<const binding> bindings)
+    void run(view<const binding> bindings)
     {
         current_->agree(bindings);
         if (settled_ && current_->extents_hash() == extents_) { return current_->run_agreed(); }
@@ -95,13 +95,13 @@ class tuned {
     /// What the last run ran.
     [[nodiscard]] executable<Communicator>& current() { return *current_; }
     /// All decisions so far; the last one that was made or looked up last.
-    [[nodiscard]] std::span<const tuned_choice> choices() const { return choices_; }
+    [[nodiscard]] view<const tuned_choice> choices() const { return choices_; }
     /// How many schedules there are to choose from.
     [[nodiscard]] std::size_t schedules() const { return candidates_.size(); }
 
   private:
     /// All ranks have agreed on arguments of other extents than before.
-    void settle(std::span<const binding> bindings)
+    void settle(view<const binding> bindings)
     {
         const std::uint64_t extents = current_->extents_hash();
         const std::string sizes = detail::size_class(current_->arguments());
@@ -132,7 +132,7 @@ class tuned {
         double seconds = 0;
     };
 
-    void decide(const std::string& sizes, std::span<const binding> bindings)
+    void decide(const std::string& sizes, view<const binding> bindings)
     {
         const detail::decision_key key = key_of(sizes);
         order mine;
@@ -157,7 +157,7 @@ class tuned {
         if (comm_.rank() == 0) { report(key, choice); }
     }
 
-    tuned_choice measure(const std::string& sizes, std::span<const binding> bindings, const order& how)
+    tuned_choice measure(const std::string& sizes, view<const binding> bindings, const order& how)
     {
         executable<Communicator>& first = candidates_[0].executable_on(comm_);
         const auto copy = [&first](void* to, const void* from, std::size_t bytes) { first.copy(to, from, bytes); };

@@ -1,6 +1,7 @@
 // What a run puts on a stream, prepared when buffers or extents are new.
 #pragma once
 
+#include <plait/core/view.hpp>
 #include <plait/plan/arguments.hpp>
 #include <plait/target/cuda/device_memory.cuh>
 #include <plait/target/cuda/meeting.cuh>
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -54,7 +54,7 @@ struct pass_build {
     {
         return {args, other, memory, list, stage, before, after, reports, multiprocessors, ranks_on_a_device, within};
     }
-    [[nodiscard]] std::span<const pass_view> passes_from_here() const
+    [[nodiscard]] view<const pass_view> passes_from_here() const
     {
         const auto all = args.image().plan.passes;
         return all.subspan(static_cast<std::size_t>(&pass - all.data()));

@@ -1,13 +1,13 @@
 // Which launch takes a pass: one of its own, one with the pass after it, or one of passes over the same rows.
 #pragma once
 
+#include <plait/core/view.hpp>
 #include <plait/run/chunks.hpp>
 #include <plait/target/cuda/functions_of.cuh>
 #include <plait/target/cuda/joined_passes.cuh>
 #include <plait/target/cuda/row_launch.cuh>
 
 #include <cstddef>
-#include <span>
 
 namespace plait::cuda {
 
@@ -15,7 +15,7 @@ namespace plait::cuda {
 class launch_choice {
   public:
     /// `apart`: ranks exchange messages, and no pass is joined with the next one.
-    launch_choice(const arguments& args, std::span<const pass_code> code, bool apart)
+    launch_choice(const arguments& args, view<const pass_code> code, bool apart)
         : args_(args), passes_(args.image().plan.passes), code_(code), apart_(apart)
     {
     }
@@ -38,8 +38,8 @@ class launch_choice {
 
   private:
     const arguments& args_;
-    std::span<const pass_view> passes_;
-    std::span<const pass_code> code_;
+    view<const pass_view> passes_;
+    view<const pass_code> code_;
     bool apart_;
 };
 

@@ -1,12 +1,12 @@
 // Passes that only move elements: all_to_all, embedding, and copies of a result to further places.
 #pragma once
 
+#include <plait/core/view.hpp>
 #include <plait/target/cuda/launch.cuh>
 #include <plait/target/cuda/packet.cuh>
 #include <plait/target/host/contraction_boxes.hpp>
 
 #include <memory>
-#include <span>
 
 namespace plait::cuda {
 
@@ -164,7 +164,7 @@ void build_embedding_of(pass_build& b)
         auto l = std::make_unique<kernel_launch<embedding_arguments>>(b.stage, kernel);
         embedding_arguments& a = l->arguments;
         a.table = host::in_slot(b.args, table, b.pass.operands[0].slot, rows);
-        const std::span<const piece> pieces = b.args.buffer(b.pass.operands[1].slot).pieces;
+        const view<const piece> pieces = b.args.buffer(b.pass.operands[1].slot).pieces;
         if (pieces.empty()) {
             a.indices = host::in_slot(b.args, indices, b.pass.operands[1].slot, which);
         } else {

@@ -1,8 +1,9 @@
 // Memory of several ranks that has addresses at which one request reaches all of them.
 #pragma once
 
+#include <plait/core/view.hpp>
+
 #include <cstddef>
-#include <span>
 
 namespace plait::cuda {
 
@@ -15,7 +16,7 @@ class multicast_memory {
     virtual ~multicast_memory() = default;
     /// Where multimem instructions of this rank reach what lies at these addresses, which are this rank's view of all ranks'
     /// memory, by rank. Null if it has no such address; if so, on all ranks.
-    [[nodiscard]] virtual std::byte* find(std::span<std::byte* const> by_rank) const = 0;
+    [[nodiscard]] virtual std::byte* find(view<std::byte* const> by_rank) const = 0;
 };
 
 }  // namespace plait::cuda

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <plait/core/algorithm.hpp>
+#include <plait/core/view.hpp>
 #include <plait/plan/pipelines.hpp>
 
 #include <cstddef>
-#include <span>
 
 namespace plait::cuda {
 
@@ -25,7 +25,7 @@ inline bool meets_inside(const pass_view& p)
 }
 
 /// Inside a pipeline the plan has no barriers: whether one of passes [p, p + count) reads what ranks wrote in one before them.
-inline bool depends_in_pipeline(std::span<const pass_view> passes, std::size_t p, std::size_t count)
+inline bool depends_in_pipeline(view<const pass_view> passes, std::size_t p, std::size_t count)
 {
     const auto depends = [&](const pass_view& on) {
         return plait::detail::any_of(passes.subspan(p, count), [&](const pass_view& q) { return plait::detail::depends_on(q, on) != plait::detail::signal_scope::none; });

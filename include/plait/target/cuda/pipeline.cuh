@@ -3,6 +3,7 @@
 // other. Nothing returns to the host between chunks.
 #pragma once
 
+#include <plait/core/view.hpp>
 #include <plait/run/chunks.hpp>
 #include <plait/target/cuda/functions_of.cuh>
 #include <plait/target/cuda/launch_choice.cuh>
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -46,7 +46,7 @@ struct signal_area {
 
 /// Cuts a pipeline for a device: only where there is a product or ranks to overlap with, and into chunks that keep a device
 /// busy. `wanted`: as many as that, if > 0.
-inline plait::detail::chunking choose_device_chunks(const arguments& args, std::span<const pass_view> passes, int wanted)
+inline plait::detail::chunking choose_device_chunks(const arguments& args, view<const pass_view> passes, int wanted)
 {
     constexpr std::int64_t bytes_of_a_chunk = std::int64_t{1} << 22;
     constexpr std::int64_t most = 8;
@@ -80,7 +80,7 @@ class pass_source {
 class pipeline_builder {
   public:
     pipeline_builder(const arguments& args, std::size_t first, const plait::detail::chunking& c, const signal_area& area,
-                     std::span<const pass_code> code, const launch_choice& choice, pass_source& source, launch_tape& tape)
+                     view<const pass_code> code, const launch_choice& choice, pass_source& source, launch_tape& tape)
         : args_(args),
           passes_(args.image().plan.passes),
           first_(first),
@@ -266,12 +266,12 @@ class pipeline_builder {
     }
 
     const arguments& args_;
-    std::span<const pass_view> passes_;
+    view<const pass_view> passes_;
     std::size_t first_;
     std::size_t last_;
     plait::detail::chunking cut_;
     signal_area area_;
-    std::span<const pass_code> code_;
+    view<const pass_code> code_;
     const launch_choice& choice_;
     pass_source& source_;
     launch_tape& tape_;

@@ -1,6 +1,7 @@
 // Launches of kernels that take row after row.
 #pragma once
 
+#include <plait/core/view.hpp>
 #include <plait/run/chunks.hpp>
 #include <plait/target/cuda/map_launch.cuh>
 #include <plait/target/cuda/row_kernel.cuh>
@@ -8,7 +9,6 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <span>
 #include <utility>
 
 namespace plait::cuda {
@@ -95,7 +95,7 @@ class row_launch<row_body<Held, Columns, Stage...>> : public kernel_launch<typen
     }
 
     const arguments& run_;
-    std::span<const pass_view> passes_;
+    view<const pass_view> passes_;
 };
 
 /// Puts the launch of the passes from the build's on, as many as the body has stages, at the end of the build's list.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <plait/core/algorithm.hpp>
+#include <plait/core/view.hpp>
 #include <plait/fabric/addresses.hpp>
 #include <plait/run/any_executable.hpp>
 #include <plait/target/cuda/launch_choice.cuh>
@@ -15,7 +16,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,7 +28,7 @@ namespace plait::cuda {
 template <class Communicator>
 class runner final : private pass_source {
   public:
-    using code = std::span<const pass_code>;
+    using code = view<const pass_code>;
     template <class Lowered>
     static code code_of()
     {

@@ -1,12 +1,12 @@
 // Workspace of values that stay in registers where the passes next to each other are launched together.
 #pragma once
 
+#include <plait/core/view.hpp>
 #include <plait/plan/arguments.hpp>
 #include <plait/target/cuda/device_memory.cuh>
 #include <plait/target/cuda/functions_of.cuh>
 
 #include <cstddef>
-#include <span>
 #include <vector>
 
 namespace plait::cuda {
@@ -15,7 +15,7 @@ namespace plait::cuda {
 /// on this rank's buffers: so they have no place in the workspace, which all ranks lay out alike.
 class value_slots {
   public:
-    value_slots(arguments& args, std::span<const pass_code> code, launch_memory& memory)
+    value_slots(arguments& args, view<const pass_code> code, launch_memory& memory)
         : args_(args), code_(code), memory_(memory), is_value_(static_cast<std::size_t>(args.image().n_slots()))
     {
         for (std::size_t p = 0; p < code.size(); ++p) {
@@ -54,7 +54,7 @@ class value_slots {
     }
 
     arguments& args_;
-    std::span<const pass_code> code_;
+    view<const pass_code> code_;
     launch_memory& memory_;
     std::vector<bool> is_value_;
     std::vector<bool> is_placed_;

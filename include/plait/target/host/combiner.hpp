@@ -3,13 +3,13 @@
 
 #include <plait/core/dtype.hpp>
 #include <plait/core/macros.hpp>
+#include <plait/core/view.hpp>
 #include <plait/graph/op.hpp>
 #include <plait/kernels/tile.hpp>
 
 #include <cstddef>
 #include <cstring>
 #include <limits>
-#include <span>
 #include <type_traits>
 
 namespace plait::host {
@@ -48,7 +48,7 @@ struct combining {
     using acc = tile_t<D>;
 
     /// tile = ranks[0] (op) ranks[1] ..., as elements of tile_t.
-    static void combine(std::span<const std::byte* const> ranks, std::size_t n, std::byte* tile)
+    static void combine(view<const std::byte* const> ranks, std::size_t n, std::byte* tile)
     {
         acc* out = reinterpret_cast<acc*>(tile);
         const element* first = reinterpret_cast<const element*>(ranks[0]);
@@ -85,7 +85,7 @@ struct combining {
 /// The functions of `combining`, for a dtype and an operator that are known at run time. Only the pairs that a program
 /// uses are compiled.
 struct combiner {
-    void (*combine)(std::span<const std::byte* const> ranks, std::size_t n, std::byte* tile);
+    void (*combine)(view<const std::byte* const> ranks, std::size_t n, std::byte* tile);
     void (*fill_identity)(std::size_t n, std::byte* tile);
     void (*store)(const std::byte* tile, std::size_t n, std::byte* out);
     bool low_precision;

@@ -3,6 +3,7 @@
 
 #include <plait/core/dtype.hpp>
 #include <plait/core/error.hpp>
+#include <plait/core/view.hpp>
 #include <plait/graph/node.hpp>
 #include <plait/target/host/box.hpp>
 #include <plait/target/host/contraction_boxes.hpp>
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
 
 namespace plait::host {
 
@@ -42,7 +42,7 @@ inline void run_embedding(const pass_context& c)
     const strided to = in_slot(c.args, n, c.result(0).slot, out);
     const std::int64_t vocabulary = c.args.extent_of(table.shape[0]);
     const auto size = static_cast<std::int64_t>(size_of(n.type));
-    const std::span<const piece> pieces = c.args.buffer(c.operand(1).slot).pieces;
+    const view<const piece> pieces = c.args.buffer(c.operand(1).slot).pieces;
     const strided at_indices = pieces.empty() ? in_slot(c.args, indices, c.operand(1).slot, which) : strided{};
 
     const auto index_at = [&](const std::int64_t* at) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <plait/core/dtype.hpp>
+#include <plait/core/view.hpp>
 #include <plait/graph/node.hpp>
 #include <plait/plan/arguments.hpp>
 #include <plait/plan/plan.hpp>
@@ -14,7 +15,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <span>
 #include <vector>
 
 namespace plait::host {
@@ -72,7 +72,7 @@ class pass_scratch {
         return partials_.data();
     }
     /// Room for one address per rank or part.
-    std::span<const std::byte*> addresses(std::size_t n)
+    view<const std::byte*> addresses(std::size_t n)
     {
         if (addresses_.size() < n) { addresses_.resize(n); }
         return {addresses_.data(), n};
@@ -138,7 +138,7 @@ struct pass_context {
             if (!result(r).reduces) { c = channel_of(args, result(r).slot, s); }
         }
     }
-    [[nodiscard]] std::span<channel> channels() const
+    [[nodiscard]] view<channel> channels() const
     {
         return {scratch.channels, static_cast<std::size_t>(n_operands() + n_results())};
     }

@@ -3,6 +3,7 @@
 
 #include <plait/core/dtype.hpp>
 #include <plait/core/slice.hpp>
+#include <plait/core/view.hpp>
 #include <plait/graph/node.hpp>
 #include <plait/target/host/pass_context.hpp>
 #include <plait/target/host/space.hpp>
@@ -12,7 +13,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace plait::host {
 
@@ -157,7 +157,7 @@ class reduce_pass {
 
     void finish(std::size_t n, std::byte* out)
     {
-        const std::span<const std::byte*> parts = c_.scratch.addresses(static_cast<std::size_t>(parts_));
+        const view<const std::byte*> parts = c_.scratch.addresses(static_cast<std::size_t>(parts_));
         for (int p = 0; p < parts_; ++p) { parts[static_cast<std::size_t>(p)] = partial(p, n); }
         code_.parts->combine(parts, n, sums_);
         code_.parts->store(sums_, n, out);

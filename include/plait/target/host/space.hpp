@@ -3,13 +3,13 @@
 
 #include <plait/core/algorithm.hpp>
 #include <plait/core/slice.hpp>
+#include <plait/core/view.hpp>
 #include <plait/graph/node.hpp>
 #include <plait/plan/arguments.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <utility>
 
 namespace plait::host {
@@ -159,7 +159,7 @@ void for_each_index(int dims, const std::int64_t* count, Use&& use)
 
 /// Merges dimensions that are contiguous in every channel, and drops those of extent 1, so that runs are long. The
 /// inner dimension stays: kernels are compiled for operands that do or do not vary along it.
-inline void collapse(space& s, std::span<channel> channels)
+inline void collapse(space& s, view<channel> channels)
 {
     int kept = 0;  // dimensions are rebuilt in place, from the outermost
     for (int d = 0; d < s.dims; ++d) {
@@ -177,7 +177,7 @@ inline void collapse(space& s, std::span<channel> channels)
 
 /// Calls run(length, tensor) for every contiguous run of the space, with the channels' offsets at its first element.
 template <class Run>
-void for_each_run(const space& s, std::span<channel> channels, Run&& run)
+void for_each_run(const space& s, view<channel> channels, Run&& run)
 {
     std::int64_t outer = 1;
     for (int d = 0; d + 1 < s.dims; ++d) { outer *= s.count[d]; }
@@ -200,7 +200,7 @@ void for_each_run(const space& s, std::span<channel> channels, Run&& run)
 /// The same for a space of one dimension that is made up of tensors: a run ends where a tensor does. Offsets into
 /// scattered buffers count from the start of the piece; those of per-tensor values are the tensor's number.
 template <class Run>
-void for_each_tensor_run(const arguments& args, const space& s, std::span<channel> channels, Run&& run)
+void for_each_tensor_run(const arguments& args, const space& s, view<channel> channels, Run&& run)
 {
     const std::int64_t end = s.begin[0] + s.count[0];
     const std::int64_t n_tensors = args.extent_of(tensors_base + s.tensors);

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <plait/core/dtype.hpp>
+#include <plait/core/view.hpp>
 #include <plait/target/host/pass_context.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace plait::host {
 
@@ -61,7 +61,7 @@ class space_reductions {
     /// Combines the parts into the results.
     void finish()
     {
-        const std::span<const std::byte*> parts = c_.scratch.addresses(static_cast<std::size_t>(part_));
+        const view<const std::byte*> parts = c_.scratch.addresses(static_cast<std::size_t>(part_));
         std::byte* tile = c_.scratch.next_tile();
         for (reduction_state& s : c_.scratch.reductions) {
             std::byte* out = c_.args.buffer(c_.result(s.result).slot).data;

@@ -3,6 +3,7 @@
 
 #include <plait/core/dtype.hpp>
 #include <plait/core/philox.hpp>
+#include <plait/core/view.hpp>
 #include <plait/graph/node.hpp>
 #include <plait/plan/plan.hpp>
 #include <plait/plan/scalar_values.hpp>
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
 
 namespace plait::host {
 
@@ -68,10 +68,10 @@ class tile_inputs {
     /// Makes n elements available, from element `done` of the run on (`uniform` operands: one element).
     void load(std::int64_t done, std::size_t n)
     {
-        for (const moving_pointer& m : std::span(c_.scratch.moving).first(n_moving_)) {
+        for (const moving_pointer& m : view(c_.scratch.moving).first(n_moving_)) {
             *m.pointer = m.start + done * m.step;
         }
-        for (int i : std::span(c_.scratch.busy).first(n_busy_)) {
+        for (int i : view(c_.scratch.busy).first(n_busy_)) {
             const pass_operand& o = c_.operand(i);
             const std::int64_t offset = c_.scratch.channels[i].offset + (o.uniform ? 0 : done);
             const std::size_t count = o.uniform ? 1 : n;
@@ -130,7 +130,7 @@ class tile_inputs {
     {
         const channel& ch = c_.scratch.channels[i];
         const auto ranks = static_cast<std::size_t>(c_.args.ranks() - (last_in_loop(i) ? 1 : 0));
-        const std::span<const std::byte*> all = c_.scratch.addresses(ranks);
+        const view<const std::byte*> all = c_.scratch.addresses(ranks);
         for (std::size_t r = 0; r < ranks; ++r) { all[r] = c_.address(ch, static_cast<int>(r), offset, tensor_); }
         c_.code.combiners[i]->combine(all, n, ch.tile);
         c_.scratch.pointers.in[i] = ch.tile;
