@@ -49,7 +49,7 @@ static_assert(!std::is_constructible_v<view<int>, std::nullptr_t, int>);
 static_assert(std::is_convertible_v<view<int>&, std::span<int>>);
 static_assert(std::is_convertible_v<view<int>, std::span<const int>>);
 static_assert(std::is_trivially_copyable_v<view<int>>);
-static_assert(std::is_same_v<std::remove_const_t<view<const int>::value_type>, view<const int>::value_type>);
+static_assert(std::is_same_v<view<const int>::value_type, int>);
 
 // It is what constant expressions work with, too.
 constexpr int primes[] = {2, 3, 5, 7, 11};
@@ -59,6 +59,20 @@ static_assert(view(primes).subspan(5).empty());
 static_assert(view(primes).first(0).empty());
 static_assert(view<const int>{}.data() == nullptr);
 static_assert(view(primes).size_bytes() == 5 * sizeof(int));
+
+#ifdef _GLIBCXX_ASSERTIONS
+// What is outside a view is refused though its owner goes on: no constant expression contains the trap.
+template <auto F>
+concept is_constant = requires { typename std::bool_constant<(F(), true)>; };
+static_assert(is_constant<[] { return view(primes).first(2)[1]; }>);
+static_assert(!is_constant<[] { return view(primes).first(2)[2]; }>);
+static_assert(is_constant<[] { return view(primes).first(2).subspan(2).size(); }>);
+static_assert(!is_constant<[] { return view(primes).first(2).first(3).size(); }>);
+static_assert(!is_constant<[] { return view(primes).first(2).subspan(3).size(); }>);
+static_assert(!is_constant<[] { return view(primes).first(2).subspan(1, 2).size(); }>);
+static_assert(!is_constant<[] { return view(primes).first(0).front(); }>);
+static_assert(!is_constant<[] { return view(primes).first(0).back(); }>);
+#endif
 
 TEST_CASE("a view shows the elements of whatever owns them")
 {
